@@ -1,0 +1,1 @@
+"""The command line `roteq`: a thin layer over the library."""

@@ -1,0 +1,1 @@
+"""One module for each thing users do with the networks."""
