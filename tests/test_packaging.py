@@ -77,6 +77,10 @@ def sample_files(root: Path) -> set[str]:
     return {str(file.relative_to(folder)) for file in files if file.is_file()}
 
 
+def listed(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.glob("*") if file.name != "__pycache__")
+
+
 def test_wheel_holds_the_real_manifest(built, root):
     with zipfile.ZipFile(built.wheel) as archive:
         shipped = archive.read("napari_roteq/napari.yaml")
@@ -111,6 +115,7 @@ def test_manifest_resolves_from_the_wheel(built, root, tmp_path):
     seen = json.loads(run("-c", LOOK, cwd=tmp_path, path=(tmp_path,)))
     assert seen["name"] == "napari-roteq"
     assert seen["folder"] == str(tmp_path / "napari_roteq")
+    assert seen["samples"] == listed(root / "sample_data")
 
 
 def test_sdist_holds_real_files_and_no_links(unpacked_sdist, root):
@@ -133,4 +138,5 @@ def test_manifest_resolves_from_an_editable_install(unpacked_sdist, tmp_path):
 
     assert seen["name"] == "napari-roteq"
     assert seen["folder"] == str(unpacked_sdist / "napari_roteq")
+    assert seen["samples"] == listed(unpacked_sdist / "sample_data")
     assert (unpacked_sdist / "napari_roteq" / "napari.yaml").is_symlink()
