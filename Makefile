@@ -27,7 +27,7 @@ check: $(READY)  ## Lint, format, types, spelling: changes nothing
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	$(VENV)/bin/typos
-	$(VENV)/bin/validate-pyproject -q pyproject.toml
+	$(VENV)/bin/validate-pyproject pyproject.toml
 
 format: $(READY)  ## Apply the fixes and the format that check asks for
 	$(PY) -m ruff check --fix .
