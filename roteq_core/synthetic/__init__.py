@@ -1,0 +1,18 @@
+"""Images with known answers: aerial scenes with cars, EM-like stacks, gratings.
+
+Everything is drawn by numpy, scipy and Pillow from a seed; the same seed gives the same
+image. No torch here, so that the viewer may import it.
+"""
+
+from roteq_core.synthetic.bodies import CAR_KINDS, OTHER_KINDS
+from roteq_core.synthetic.crops import CarCrops, car_crops
+from roteq_core.synthetic.styles import FAMILIES, AerialStyle
+
+__all__ = [
+    "CAR_KINDS",
+    "FAMILIES",
+    "OTHER_KINDS",
+    "AerialStyle",
+    "CarCrops",
+    "car_crops",
+]

@@ -1,0 +1,317 @@
+"""Styles of aerial images: ground, light, camera and traffic of many places.
+
+A *family* is a range for every setting ("motorway", "winter", …); an `AerialStyle` is
+one draw from it. Families can be left out of training to see how a model fares on
+places it has not seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from roteq_core.synthetic.bodies import CAR_KINDS
+
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class AerialStyle:
+    """One place, hour and camera.
+
+    Attributes
+    ----------
+    family : str
+        Name of the family it was drawn from.
+    road, verge, lot, roof : str
+        Materials (see `ground.MATERIALS`) of streets, the land beside them, car parks
+        and houses.
+    marking : str
+        Color of the lines: "white", "yellow", "mixed" or "none".
+    layout : str
+        What the scene shows: "street", "crossing", "roundabout", "carpark".
+    sun_azimuth_deg, sun_elevation_deg : float
+        Where the sun stands: clockwise from up in the image, and above the horizon.
+    sun : float
+        Share of direct light, 0 (overcast) to about 0.7 (hard shadows).
+    shadow_blue : float
+        How blue the shadows are.
+    gloss : float
+        Strength of highlights and of the sky in the windows.
+    lights : float
+        Share of moving cars with lights on.
+    snow, dirt, wear : float
+        Snow on parked cars, stains of the ground, worn markings; 0..1.
+    texture : float
+        Factor on the grain of all materials.
+    cracks, patches : float
+        Cracks and repairs for each 100 square meters of road.
+    trees, clutter, houses, others : float
+        Densities; `others` is the share of vehicles that are no cars.
+    occupancy : float
+        Share of lanes and bays that are taken.
+    left_traffic : bool
+        Cars keep left.
+    kinds : mapping of str to float
+        Weights of the kinds of cars.
+    lean : float
+        Uniform tilt of the view, in meters per meter of height.
+    lean_direction_deg : float
+        Which way high things lean.
+    altitude : float
+        Height of the camera in meters.
+    blur : float
+        Gaussian sigma in pixels of the optics.
+    resample : float
+        The image was taken this many times coarser, and enlarged.
+    motion : float
+        Motion blur in pixels, at most 1.
+    haze, brightness, contrast, gamma, saturation, warmth, tint, vignette : float
+        Tone and color.
+    sharpen : float
+        Strength of the halo of a sharpening filter.
+    noise, chroma_noise : float
+        Standard deviations, in 0..1.
+    jpeg : float
+        Quality; above 97 no compression.
+    gray : bool
+        A panchromatic camera: three equal channels.
+    """
+
+    family: str
+    road: str
+    verge: str
+    lot: str
+    roof: str
+    marking: str
+    layout: str
+    sun_azimuth_deg: float
+    sun_elevation_deg: float
+    sun: float
+    shadow_blue: float
+    gloss: float
+    lights: float
+    snow: float
+    dirt: float
+    wear: float
+    texture: float
+    cracks: float
+    patches: float
+    trees: float
+    clutter: float
+    houses: float
+    others: float
+    occupancy: float
+    left_traffic: bool
+    kinds: Mapping[str, float]
+    lean: float
+    lean_direction_deg: float
+    altitude: float
+    blur: float
+    resample: float
+    motion: float
+    haze: float
+    brightness: float
+    contrast: float
+    gamma: float
+    saturation: float
+    warmth: float
+    tint: float
+    vignette: float
+    sharpen: float
+    noise: float
+    chroma_noise: float
+    jpeg: float
+    gray: bool
+
+    @classmethod
+    def random(
+        cls,
+        rng: np.random.Generator,
+        families: str | Sequence[str] | None = None,
+        **settings: Any,
+    ) -> AerialStyle:
+        """Draw a style.
+
+        Parameters
+        ----------
+        rng : numpy Generator
+            Where chance comes from.
+        families : str or sequence of str, optional
+            The families to draw from, each as likely; all of `FAMILIES` by default.
+        **settings
+            Fields to set outright, e.g. ``jpeg=100``.
+        """
+        names = family_names(families)
+        name = names[int(rng.integers(len(names)))]
+        values: dict[str, Any] = {"family": name}
+        chosen = {**_BASE, **FAMILIES[name]}
+        for entry in fields(cls)[1:]:
+            values[entry.name] = _draw(rng, chosen[entry.name])
+        return cls(**{**values, **settings})
+
+
+def family_names(families: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Check names of families; None stands for all of them."""
+    if families is None:
+        return tuple(FAMILIES)
+    names = (families,) if isinstance(families, str) else tuple(families)
+    unknown = [name for name in names if name not in FAMILIES]
+    if unknown or not names:
+        raise ValueError(
+            f"style must be among {', '.join(FAMILIES)}, got {unknown or names}"
+        )
+    return names
+
+
+def _draw(rng: np.random.Generator, setting: Any) -> Any:
+    """Draw from a range (two numbers), a choice (list), or a chance (one number)."""
+    if isinstance(setting, tuple):
+        return rng.uniform(*setting)
+    if isinstance(setting, list):
+        return setting[int(rng.integers(len(setting)))]
+    if isinstance(setting, float):
+        return bool(rng.random() < setting)
+    return setting
+
+
+_COMMON = {
+    "hatchback": 0.24, "sedan": 0.24, "estate": 0.08, "coupe": 0.03, "suv": 0.2,
+    "minivan": 0.06, "city": 0.04, "van": 0.05, "pickup": 0.06,
+}  # fmt: skip
+assert set(_COMMON) == set(CAR_KINDS)
+
+_BASE: dict[str, Any] = {
+    "road": ["asphalt", "asphalt_dark", "asphalt_worn"],
+    "verge": ["grass", "dry_grass", "paving", "soil"],
+    "lot": ["asphalt", "asphalt_dark", "asphalt_worn", "concrete"],
+    "roof": ["tiles_red", "tiles_gray", "flat_roof", "metal_roof"],
+    "marking": ["white", "white", "white", "mixed", "yellow"],
+    "layout": ["street", "street", "crossing", "roundabout", "carpark"],
+    "sun_azimuth_deg": (0.0, 360.0),
+    "sun_elevation_deg": (22.0, 75.0),
+    "sun": (0.1, 0.62),
+    "shadow_blue": (0.0, 0.25),
+    "gloss": (0.1, 0.9),
+    "lights": (0.0, 0.05),
+    "snow": (0.0, 0.0),
+    "dirt": (0.0, 0.6),
+    "wear": (0.0, 0.8),
+    "texture": (0.6, 1.4),
+    "cracks": (0.0, 0.8),
+    "patches": (0.0, 0.4),
+    "trees": (0.1, 0.6),
+    "clutter": (0.0, 0.5),
+    "houses": (0.2, 0.7),
+    "others": (0.02, 0.12),
+    "occupancy": (0.3, 0.85),
+    "left_traffic": 0.4,
+    "kinds": _COMMON,
+    "lean": (0.0, 0.18),
+    "lean_direction_deg": (0.0, 360.0),
+    "altitude": (90.0, 500.0),
+    "blur": (0.35, 0.95),
+    "resample": (1.0, 1.25),
+    "motion": (0.0, 0.8),
+    "haze": (0.0, 0.12),
+    "brightness": (0.82, 1.15),
+    "contrast": (0.8, 1.2),
+    "gamma": (0.8, 1.25),
+    "saturation": (0.6, 1.2),
+    "warmth": (-0.08, 0.08),
+    "tint": (-0.03, 0.03),
+    "vignette": (0.0, 0.15),
+    "sharpen": (0.0, 0.9),
+    "noise": (0.0, 0.025),
+    "chroma_noise": (0.0, 0.012),
+    "jpeg": (40.0, 110.0),
+    "gray": 0.06,
+}
+
+FAMILIES: dict[str, dict[str, Any]] = {
+    "motorway": {
+        "road": ["asphalt", "asphalt_dark", "asphalt_worn", "concrete"],
+        "verge": ["grass", "dry_grass", "gravel"],
+        "layout": ["street"], "houses": (0.0, 0.1), "others": (0.1, 0.3),
+        "clutter": (0.0, 0.1), "wear": (0.0, 0.5), "altitude": (150.0, 600.0),
+        "occupancy": (0.2, 0.8),
+    },
+    "carpark": {
+        "layout": ["carpark"], "occupancy": (0.4, 0.95), "others": (0.0, 0.05),
+        "lot": ["asphalt", "asphalt_dark", "concrete", "paving", "gravel"],
+        "houses": (0.1, 0.4),
+    },
+    "roundabout": {
+        "layout": ["roundabout", "roundabout", "crossing"], "altitude": (80.0, 200.0),
+        "road": ["asphalt", "asphalt_worn"], "others": (0.05, 0.2),
+        "marking": ["white", "mixed"], "trees": (0.2, 0.6),
+    },
+    "old-town": {
+        "road": ["cobble", "asphalt_worn", "paving", "asphalt"],
+        "lot": ["cobble", "paving", "gravel", "asphalt_worn"],
+        "verge": ["paving", "cobble", "concrete"], "houses": (0.7, 1.0),
+        "roof": ["tiles_red", "tiles_red", "tiles_gray"],
+        "layout": ["street", "crossing", "carpark"], "wear": (0.4, 1.0),
+        "sun": (0.0, 0.6), "clutter": (0.3, 0.8),
+        "kinds": {**_COMMON, "hatchback": 0.4, "city": 0.16, "pickup": 0.01},
+    },
+    "suburb": {
+        "verge": ["grass", "grass", "dry_grass"], "trees": (0.4, 0.9),
+        "layout": ["street", "crossing", "street", "carpark"],
+        "houses": (0.5, 0.9), "occupancy": (0.2, 0.6),
+        "kinds": {**_COMMON, "suv": 0.3, "minivan": 0.12, "pickup": 0.14},
+    },
+    "industrial": {
+        "road": ["concrete", "asphalt_worn", "asphalt"],
+        "lot": ["concrete", "gravel", "asphalt_worn", "soil"],
+        "verge": ["gravel", "concrete", "soil", "dry_grass"],
+        "roof": ["metal_roof", "flat_roof"], "clutter": (0.5, 1.0),
+        "layout": ["carpark", "street", "crossing"], "others": (0.2, 0.4),
+        "dirt": (0.3, 1.0), "trees": (0.0, 0.2),
+        "kinds": {**_COMMON, "van": 0.2, "pickup": 0.18},
+    },
+    "desert": {
+        "road": ["asphalt_worn", "asphalt", "sand"],
+        "lot": ["sand", "concrete", "soil"],
+        "verge": ["sand", "sand", "soil", "gravel"], "roof": ["flat_roof"],
+        "sun": (0.45, 0.7), "sun_elevation_deg": (35.0, 80.0), "trees": (0.0, 0.15),
+        "warmth": (0.0, 0.15), "haze": (0.0, 0.2), "brightness": (0.95, 1.25),
+        "dirt": (0.3, 1.0),
+        "kinds": {**_COMMON, "suv": 0.35, "pickup": 0.25, "hatchback": 0.08},
+    },
+    "winter": {
+        "road": ["slush", "asphalt", "snow", "asphalt_dark"], "lot": ["snow", "slush"],
+        "verge": ["snow", "snow", "slush"], "roof": ["snow_roof", "tiles_gray"],
+        "sun": (0.0, 0.5), "sun_elevation_deg": (12.0, 35.0), "snow": (0.0, 0.9),
+        "warmth": (-0.15, 0.02), "saturation": (0.4, 0.9), "wear": (0.5, 1.0),
+        "trees": (0.0, 0.3), "lights": (0.0, 0.4),
+    },
+    "dusk": {
+        "sun": (0.0, 0.15), "brightness": (0.35, 0.7), "lights": (0.3, 1.0),
+        "warmth": (-0.15, 0.12), "noise": (0.01, 0.05), "gloss": (0.2, 1.0),
+        "chroma_noise": (0.0, 0.03), "saturation": (0.4, 1.0), "blur": (0.5, 1.2),
+    },
+    "satellite": {
+        "lean": (0.0, 0.4), "altitude": (1e6, 1e6), "blur": (0.5, 1.1),
+        "resample": (1.1, 2.0), "haze": (0.03, 0.25), "sharpen": (0.2, 1.4),
+        "gray": 0.25, "saturation": (0.4, 1.0), "jpeg": (30.0, 110.0),
+        "noise": (0.005, 0.03),
+    },
+    "tropics": {
+        "road": ["asphalt", "asphalt_worn", "concrete"], "verge": ["grass", "soil_red"],
+        "lot": ["soil_red", "concrete", "asphalt_worn"],
+        "roof": ["metal_roof", "rusty_roof", "metal_roof"], "trees": (0.4, 0.9),
+        "others": (0.2, 0.45), "clutter": (0.3, 0.9), "altitude": (60.0, 150.0),
+        "marking": ["white", "mixed", "yellow"], "wear": (0.2, 0.9),
+        "kinds": {**_COMMON, "pickup": 0.28, "van": 0.1, "city": 0.08},
+    },
+    "rain": {
+        "sun": (0.0, 0.05), "gloss": (0.5, 1.0), "brightness": (0.55, 0.95),
+        "road": ["asphalt_wet", "asphalt_dark"], "lot": ["asphalt_wet"],
+        "saturation": (0.4, 0.9), "haze": (0.0, 0.2), "lights": (0.1, 0.8),
+        "warmth": (-0.1, 0.02),
+    },
+}  # fmt: skip
