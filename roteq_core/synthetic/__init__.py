@@ -4,6 +4,7 @@ Everything is drawn by numpy, scipy and Pillow from a seed; the same seed gives 
 image. No torch here, so that the viewer may import it.
 """
 
+from roteq_core.synthetic.aerial import AerialScene, Car, aerial_scene
 from roteq_core.synthetic.bodies import CAR_KINDS, OTHER_KINDS
 from roteq_core.synthetic.crops import CarCrops, car_crops
 from roteq_core.synthetic.styles import FAMILIES, AerialStyle
@@ -12,7 +13,10 @@ __all__ = [
     "CAR_KINDS",
     "FAMILIES",
     "OTHER_KINDS",
+    "AerialScene",
     "AerialStyle",
+    "Car",
     "CarCrops",
+    "aerial_scene",
     "car_crops",
 ]

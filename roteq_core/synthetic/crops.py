@@ -93,7 +93,7 @@ def _crop(
     site.vehicles.append((car, pose))
     if lit:
         site.beams.append((car, pose))
-    picture = render(rng, site, style, view, (size, size))
+    picture, _ = render(rng, site, style, view, (size, size))
     box = np.array([center[0], center[1], length_px, car.width * scale])
     return take_picture(rng, picture, style), heading, box
 

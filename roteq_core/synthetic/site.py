@@ -42,7 +42,7 @@ class Site:
     objects : list of (Mesh, Pose)
         Clutter.
     trees, houses : lists
-    beams : list of Pose
+    beams : list of (Vehicle, Pose)
         Vehicles whose lights shine on the road.
     """
 
@@ -76,8 +76,16 @@ def render(
     style: AerialStyle,
     view: View,
     shape: tuple[int, int],
-) -> np.ndarray:
-    """Draw a site before the camera sees it; RGB in 0..1, float32 (H, W, 3)."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw a site as it is before the camera sees it.
+
+    Returns
+    -------
+    picture : float32 array of shape (H, W, 3)
+        RGB in 0..1.
+    covered : bool array of shape (H, W)
+        Where trees and roofs hide what is below.
+    """
     light, palette = light_of(style, rng), Palette(rng)
     site = _in_sight(site, view, light, shape)
     picture = paint_ground(
@@ -87,7 +95,7 @@ def render(
     picture = _paint_markings(rng, picture, site, style, view)
     low, high = _shadows(site, view, light, shape)
     picture = picture * _darkness(low * (1 - high), style)
-    if site.beams:
+    if site.beams and style.brightness < 0.85:
         picture = _shine(picture, site, view)
     picture = _paint(picture, _standing(site, view, light))
     picture = picture * _darkness(high, style)
@@ -216,10 +224,10 @@ def _paint_high(
     view: View,
     light: Light,
     palette: Palette,
-) -> np.ndarray:
-    """Houses and trees, over everything else."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Paint houses and trees over everything else; say where they are."""
     if not site.houses and not site.trees:
-        return picture
+        return picture, np.zeros(picture.shape[:2], dtype=bool)
     drawing = Drawing()
     for house in site.houses:
         draw_house(drawing, rng, house, view, light, palette)
@@ -228,7 +236,8 @@ def _paint_high(
     painted = _paint(picture, drawing)
     changed = (painted != picture).any(axis=2)
     grain = 1 + 0.05 * style.texture * value_noise(rng, picture.shape[:2], 1.0)
-    return np.where(changed[..., None], painted * grain[..., None], picture)
+    high = np.where(changed[..., None], painted * grain[..., None], picture)
+    return high, changed
 
 
 def seen_at(view: View, x: float, y: float) -> tuple[float, float]:

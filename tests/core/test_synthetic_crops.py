@@ -31,7 +31,7 @@ def test_every_family_can_be_drawn_alone(family):
 
 
 def test_an_unknown_style_is_named():
-    with pytest.raises(ValueError, match="style must be among .* got .*'moon'"):
+    with pytest.raises(ValueError, match=r"style must be among .* got .*'moon'"):
         car_crops(1, seed=0, styles=["moon"])
 
 
