@@ -9,7 +9,7 @@ from __future__ import annotations
 import typer
 
 import roteq_core
-from roteq_core.cli import doctor
+from roteq_core.cli import demo, doctor
 
 app = typer.Typer(
     name="roteq",
@@ -21,6 +21,7 @@ app = typer.Typer(
 # A single command: app.command()(module.function).
 # A group of commands: app.add_typer(module.app, name="membranes").
 app.command()(doctor.doctor)
+app.command()(demo.demo)
 
 
 def _show_version(wanted: bool) -> None:
