@@ -1,0 +1,321 @@
+"""Operations on fields without state: the equations of the paper as functions.
+
+A field is one tensor (B, C, 2, H, W): component 0 is u, to the right, component 1 is v,
+down. The paper is Marcos et al., ICCV 2017, arXiv:1612.09346; equations are numbered in
+docs/method.md.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from roteq_core.geometry import TurningOperator
+
+
+class Orientations(NamedTuple):
+    """The angles that responses stand for, in order."""
+
+    first: float = 0.0
+    step: float = 0.0
+    cyclic: bool = True
+
+
+def full_circle(orientations: int) -> Orientations:
+    """R equal steps around the circle from angle 0."""
+    return Orientations(0.0, 2 * math.pi / orientations, True)
+
+
+def harmonic_bank(weight: Tensor, operator: TurningOperator) -> Tensor:
+    """Spread canonical filters over the K harmonic filters of a turning operator.
+
+    Parameters
+    ----------
+    weight : Tensor of shape (F, C, P, k, k)
+        P = 1 for filters on images, 2 (u, v) for filters on fields.
+    operator : TurningOperator
+
+    Returns
+    -------
+    Tensor of shape (F·K, C·P, k, k)
+        Ready for one `conv2d`; the K maps of a filter follow each other.
+    """
+    filters, maps, parts, height, width = weight.shape
+    flat = weight.reshape(filters, maps, -1)
+    harmonics = operator.harmonics.to(weight)
+    bank = torch.einsum("kpq,fcq->fkcp", harmonics, flat)
+    return bank.reshape(-1, maps * parts, height, width)
+
+
+def rotating_conv(
+    x: Tensor,
+    weight: Tensor,
+    operator: TurningOperator,
+    *,
+    bias: Tensor | None = None,
+    stride: int = 1,
+    padding: int = 0,
+) -> Tensor:
+    """Convolve with each filter at each of R orientations: method.md (3) and (5).
+
+    As everywhere in deep learning, "convolution" is correlation: the filter is not
+    mirrored.
+
+    Parameters
+    ----------
+    x : Tensor of shape (B, C, H, W), an image, or (B, C, 2, H, W), a field
+    weight : Tensor of shape (F, C, 1 or 2, k, k)
+        The canonical filters.
+    operator : TurningOperator
+        Turns them; its `trig` says to which angles.
+    bias : Tensor of shape (F,), optional
+        The same at every orientation.
+    stride, padding : int
+        As in `conv2d`; the padding is zero.
+
+    Returns
+    -------
+    Tensor of shape (B, F, R, H', W')
+    """
+    bank = harmonic_bank(weight, operator)
+    maps = x.flatten(1, 2) if x.ndim == 5 else x
+    maps = maps.contiguous(memory_format=torch.channels_last)
+    bank = bank.contiguous(memory_format=torch.channels_last)
+    coefficients = F.conv2d(maps, bank, stride=stride, padding=padding)
+    coefficients = coefficients.unflatten(1, (weight.shape[0], -1))
+    responses = torch.einsum(
+        "bfkhw,rk->bfrhw", coefficients, operator.trig.to(coefficients)
+    )
+    if bias is not None:
+        responses = responses + bias.to(responses)[:, None, None, None]
+    return responses
+
+
+def orientation_pool(
+    responses: Tensor,
+    angles: Orientations | None = None,
+    *,
+    refine: bool = True,
+) -> Tensor:
+    """Keep the strongest orientation at each pixel, as a vector: method.md (7)-(10).
+
+        ρ = max_r y_r,   θ = α_argmax,   (u, v) = ReLU(ρ) (cos θ, sin θ)
+
+    Where all orientations answer alike there is no direction, and the vector is zero.
+
+    Parameters
+    ----------
+    responses : Tensor of shape (B, C, R, H, W)
+    angles : Orientations, optional
+        What the R responses stand for; the full circle from 0 if not given.
+    refine : bool
+        Put ρ and θ at the top of the parabola through the winner and its two
+        neighbors, so that θ is not limited to R values.
+
+    Returns
+    -------
+    Tensor of shape (B, C, 2, H, W)
+    """
+    _check_responses(responses)
+    count = responses.shape[2]
+    angles = angles or full_circle(count)
+    y = responses.movedim(2, -1)  # (B, C, H, W, R)
+    peak = find_peak(y, angles.cyclic)
+    rho, theta = refine_peak(peak, angles) if refine else plain_peak(peak, angles)
+    rho = torch.where(is_flat(y), torch.zeros_like(rho), rho.relu())
+    return torch.stack([rho * theta.cos(), rho * theta.sin()], 2)
+
+
+class Peak(NamedTuple):
+    """The winning response, its neighbors' and its index."""
+
+    left: Tensor
+    top: Tensor
+    right: Tensor
+    index: Tensor
+
+
+def neighbors(count: int, cyclic: bool, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Indices of the left and right neighbor of each orientation.
+
+    A limited range of tilts has none beyond its ends: there the inner one stands for
+    both, so that the top of the parabola stays at the end.
+    """
+    index = torch.arange(count, device=device)
+    if cyclic or count == 1:
+        return (index - 1) % count, (index + 1) % count
+    left, right = index - 1, index + 1
+    left[0], right[-1] = 1, count - 2
+    return left, right
+
+
+def find_peak(y: Tensor, cyclic: bool) -> Peak:
+    """Find the strongest of responses (..., R) and its neighbors."""
+    top, index = y.max(-1, keepdim=True)
+    left, right = neighbors(y.shape[-1], cyclic, y.device)
+    y_left, y_right = y.gather(-1, left[index]), y.gather(-1, right[index])
+    return Peak(y_left[..., 0], top[..., 0], y_right[..., 0], index[..., 0])
+
+
+def plain_peak(peak: Peak, angles: Orientations) -> tuple[Tensor, Tensor]:
+    """ρ and θ of the winner itself."""
+    theta = angles.first + peak.index.to(peak.top.dtype) * angles.step
+    return peak.top, theta
+
+
+def refine_peak(peak: Peak, angles: Orientations) -> tuple[Tensor, Tensor]:
+    """ρ and θ at the top of the parabola through three responses: method.md (11)."""
+    slope = peak.right - peak.left
+    bend = 2 * peak.top - peak.left - peak.right
+    bent = bend > 0
+    offset = torch.where(bent, slope / (2 * torch.where(bent, bend, 1.0)), 0.0)
+    rho = peak.top + slope * offset / 4
+    theta = angles.first + (peak.index.to(rho.dtype) + offset) * angles.step
+    return rho, theta
+
+
+def flat_tolerance(dtype: torch.dtype) -> float:
+    """How much responses may differ, relative to the largest, and still be alike."""
+    return math.sqrt(torch.finfo(dtype).eps) / 4
+
+
+def is_flat(y: Tensor) -> Tensor:
+    """Whether responses (..., R) prefer no orientation: (...), boolean."""
+    if y.shape[-1] == 1:
+        return torch.zeros(y.shape[:-1], dtype=torch.bool, device=y.device)
+    y = y.detach()
+    high, low = y.amax(-1), y.amin(-1)
+    size = torch.maximum(high.abs(), low.abs())
+    return high - low <= flat_tolerance(y.dtype) * size
+
+
+def sector_pool(
+    responses: Tensor,
+    bins: int,
+    *,
+    keep: Literal["magnitude", "vector"] = "magnitude",
+    angles: Orientations | None = None,
+) -> Tensor:
+    """Cut the circle into `bins` sectors and keep the strongest response of each.
+
+    The paper's patch-matching section: one bin is fully invariant, more bins keep a
+    coarse direction.
+
+    Parameters
+    ----------
+    responses : Tensor of shape (B, C, R, H, W)
+    bins : int
+        Between 1 and R. Sector s holds the angles around 2π s / bins.
+    keep : {"magnitude", "vector"}
+
+    Returns
+    -------
+    Tensor of shape (B, C·bins, H, W), or (B, C·bins, 2, H, W) for vectors
+    """
+    _check_responses(responses)
+    count = responses.shape[2]
+    if not 1 <= bins <= count:
+        raise ValueError(f"bins must lie between 1 and R = {count}, got {bins}")
+    angles = angles or full_circle(count)
+    sector = (torch.arange(count) * bins + count // 2).div(count, rounding_mode="floor")
+    pooled = []
+    for s in range(bins):
+        members = torch.nonzero(sector % bins == s)[:, 0].to(responses.device)
+        top, index = responses[:, :, members].max(2)
+        theta = angles.first + members[index].to(top.dtype) * angles.step
+        if keep == "magnitude":
+            pooled.append(top.relu())
+        else:
+            rho = top.relu()
+            pooled.append(torch.stack([rho * theta.cos(), rho * theta.sin()], 2))
+    return torch.stack(pooled, 2).flatten(1, 2)
+
+
+def _check_responses(responses: Tensor) -> None:
+    if responses.ndim != 5:
+        raise ValueError(
+            f"responses must have shape (B, C, R, H, W), got {tuple(responses.shape)}"
+        )
+
+
+def check_field(field: Tensor) -> None:
+    """Raise if a tensor is not a field."""
+    if field.ndim != 5 or field.shape[2] != 2:
+        raise ValueError(
+            f"a field must have shape (B, C, 2, H, W), got {tuple(field.shape)}"
+        )
+
+
+def magnitude(field: Tensor) -> Tensor:
+    """Length of the vectors, (B, C, H, W); its gradient at a zero vector is zero."""
+    check_field(field)
+    return torch.linalg.vector_norm(field, dim=2)
+
+
+def field_max_pool(field: Tensor, size: int = 2) -> Tensor:
+    """Keep the longest vector of each window: method.md (12).
+
+    Windows are size × size and do not overlap. Where a side is not a multiple of
+    `size` the windows are widened so that they stay symmetric about the center, and
+    pooling a turned field is the turned pooled field: along a side of length n,
+    ⌈n/size⌉ windows of size n - size·(⌈n/size⌉ - 1), overlapping.
+
+    Parameters
+    ----------
+    field : Tensor of shape (B, C, 2, H, W)
+    size : int
+
+    Returns
+    -------
+    Tensor of shape (B, C, 2, ⌈H/size⌉, ⌈W/size⌉)
+    """
+    check_field(field)
+    if size < 1:
+        raise ValueError(f"size must be at least 1, got {size}")
+    height, width = field.shape[-2:]
+    pads = [_symmetric_windows(n, size) for n in (height, width)]
+    kernel = [k for k, _ in pads]
+    strength = field.detach().square().sum(2)
+    _, index = F.max_pool2d(
+        strength,
+        kernel,
+        stride=size,
+        padding=[p for _, p in pads],
+        return_indices=True,
+    )
+    out_size = index.shape[-2:]
+    index = index.flatten(2).unsqueeze(2).expand(-1, -1, 2, -1)
+    return field.flatten(3).gather(3, index).unflatten(3, out_size)
+
+
+def _symmetric_windows(length: int, size: int) -> tuple[int, int]:
+    """Kernel and padding that cover a side symmetrically with stride `size`."""
+    count = -(-length // size)
+    missing = count * size - length
+    # Both ends give way by `missing` pixels: an even amount goes into the padding.
+    padding = missing // 2 if missing % 2 == 0 else (missing + 1) // 2
+    kernel = length + 2 * padding - size * (count - 1)
+    return kernel, padding
+
+
+def field_upsample(field: Tensor, size: tuple[int, int]) -> Tensor:
+    """Interpolate both components bilinearly to (H', W')."""
+    check_field(field)
+    up = F.interpolate(
+        field.flatten(1, 2), size=size, mode="bilinear", align_corners=False
+    )
+    return up.unflatten(1, (field.shape[1], 2))
+
+
+def field_normalize(
+    field: Tensor, variance: Tensor, gain: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """Divide each map by the standard deviation of its magnitude: method.md (13)."""
+    scale = torch.rsqrt(variance + eps)
+    if gain is not None:
+        scale = scale * gain
+    return field * scale[:, None, None, None].to(field.dtype)

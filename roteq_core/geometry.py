@@ -1,0 +1,342 @@
+"""Turning: the filter-turning operator, and turning whole images and fields.
+
+A filter is turned by a fixed linear map, `w^r = T(α_r) w` (Marcos et al., ICCV 2017,
+arXiv:1612.09346; docs/method.md (2)). It is written as a short Fourier series,
+
+    T(α) = Σ_n  φ_n(α) H_n,       φ = 1, cos α, sin α, cos 2α, sin 2α, …
+
+so that a bank of R turned filters is a small number K of *harmonic* filters, combined:
+one convolution with K maps gives the responses at any number of angles. For a basis
+that is not band-limited (the paper's bilinear one) the series has one term per angle.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+Interval = tuple[float, float]
+FULL_CIRCLE: Interval = (0.0, 2 * math.pi)
+
+
+@dataclass(frozen=True)
+class Basis:
+    """How a filter becomes a function of the plane that can be turned.
+
+    Parameters
+    ----------
+    kind : {"smooth", "bilinear", "spread"}
+        ``bilinear`` reads the filter at turned places, with a hard disc: the paper's.
+        ``spread`` moves each weight to its turned place and shares it among the four
+        pixels around: the transpose of bilinear reading. ``smooth`` makes each weight
+        the center of a Gaussian bump: a band-limited function, which turns well.
+    sigma : float
+        Width of the bumps in pixels (``smooth`` only).
+    rim : float
+        Width in pixels over which the disc fades out (``smooth`` and ``spread``).
+    frequencies : int or None
+        Highest angular frequency kept, or None to keep what R angles can hold.
+        Fewer frequencies cost less: a layer needs 2·frequencies + 1 maps a filter for
+        images and two more for fields, instead of R.
+    """
+
+    kind: Literal["smooth", "bilinear", "spread"] = "smooth"
+    sigma: float = 1.2
+    rim: float = 2.0
+    frequencies: int | None = 4
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("smooth", "bilinear", "spread"):
+            raise ValueError(
+                f"basis must be 'smooth', 'bilinear' or 'spread', got {self.kind!r}"
+            )
+        if not self.sigma > 0 or not self.rim > 0:
+            raise ValueError(
+                f"sigma and rim must be positive, got {self.sigma} and {self.rim}"
+            )
+        if self.frequencies is not None and self.frequencies < 0:
+            raise ValueError(f"frequencies must be at least 0, got {self.frequencies}")
+
+
+BASES: dict[str, Basis] = {
+    "smooth": Basis(),
+    "bilinear": Basis("bilinear", frequencies=None),
+    "spread": Basis("spread", rim=1.0, frequencies=None),
+}
+
+
+def as_basis(basis: str | Basis) -> Basis:
+    """Give the basis of that name, or the basis itself."""
+    if isinstance(basis, Basis):
+        return basis
+    if basis not in BASES:
+        raise ValueError(f"basis must be one of {sorted(BASES)}, got {basis!r}")
+    return BASES[basis]
+
+
+class TurningOperator(NamedTuple):
+    """The turning of a k×k filter as a sum of K terms.
+
+    `matrix(r) = Σ_n trig[r, n] harmonics[n]`. For fields P = 2k² (u taps, then v taps)
+    and the vectors are turned along with their places.
+    """
+
+    harmonics: Tensor  # (K, P, P)
+    trig: Tensor  # (R, K)
+
+    def matrices(self) -> Tensor:
+        """The R turning matrices, (R, P, P)."""
+        return torch.einsum("rk,kpq->rpq", self.trig, self.harmonics)
+
+
+def orientation_angles(orientations: int, interval: Interval = FULL_CIRCLE) -> Tensor:
+    """The R angles in radians, float64: method.md (1).
+
+    A full circle is cut into R equal steps from its start; a narrower interval of tilts
+    has an angle at each end.
+    """
+    if not isinstance(orientations, int) or orientations < 1:
+        raise ValueError(f"orientations must be an integer >= 1, got {orientations!r}")
+    low, high = interval
+    if not low < high <= low + 2 * math.pi + 1e-9:
+        raise ValueError(
+            "interval must be (low, high) in radians with low < high and at most one "
+            f"full turn, got {interval}"
+        )
+    if is_full_circle(interval):
+        return low + torch.arange(orientations, dtype=torch.float64) * (
+            2 * math.pi / orientations
+        )
+    if orientations == 1:
+        return torch.tensor([(low + high) / 2], dtype=torch.float64)
+    return torch.linspace(low, high, orientations, dtype=torch.float64)
+
+
+def is_full_circle(interval: Interval) -> bool:
+    """Whether the interval closes on itself."""
+    return math.isclose(interval[1] - interval[0], 2 * math.pi)
+
+
+@functools.lru_cache(maxsize=64)
+def turning_operator(
+    kernel_size: int,
+    orientations: int,
+    *,
+    interval: Interval = FULL_CIRCLE,
+    basis: Basis = BASES["smooth"],
+    vector: bool = False,
+) -> TurningOperator:
+    """Build the operator that turns k×k filters to R angles, in float64 on the CPU.
+
+    Parameters
+    ----------
+    kernel_size : int
+        k, odd or even.
+    orientations : int
+        R.
+    interval : (float, float)
+        The range of angles in radians.
+    basis : Basis
+        How a filter is turned.
+    vector : bool
+        Whether the filter is a vector field: method.md (6).
+
+    Returns
+    -------
+    TurningOperator
+        Exact for quarter turns: there it permutes the taps.
+    """
+    if not isinstance(kernel_size, int) or kernel_size < 1:
+        raise ValueError(f"kernel_size must be an integer >= 1, got {kernel_size!r}")
+    angles = orientation_angles(orientations, interval)
+    if kernel_size == 1:
+        harmonics = torch.ones(1, 1, 1, dtype=torch.float64)
+        operator = TurningOperator(harmonics, _trig(angles, 0))
+    elif basis.frequencies is None:
+        matrices = _turning_matrices(kernel_size, angles, basis)
+        operator = TurningOperator(matrices, torch.eye(len(angles)).double())
+    else:
+        harmonics = _band_limited(kernel_size, basis)
+        operator = TurningOperator(harmonics, _trig(angles, basis.frequencies))
+    if vector:
+        operator = _with_turned_vectors(operator, angles)
+    return operator
+
+
+def _turning_matrices(kernel_size: int, angles: Tensor, basis: Basis) -> Tensor:
+    """(R, k², k²): weight of canonical tap q in turned tap p."""
+    taps = _tap_positions(kernel_size)  # (P, 2)
+    cos, sin = _exact_cos_sin(angles)
+    turn = torch.stack([cos, -sin, sin, cos], -1).reshape(-1, 2, 2)
+    radius = taps.norm(dim=1)
+    if basis.kind == "bilinear":
+        read_at = torch.einsum("rji,pj->rpi", turn, taps)
+        gap = read_at[:, :, None] - taps  # (R, P, Q, 2)
+        disc = (radius <= kernel_size / 2 + 1e-9).double()
+        return _tent(gap) * disc[:, None] * disc
+    moved_to = torch.einsum("rij,qj->rqi", turn, taps)
+    gap = taps[:, None] - moved_to[:, None]  # (R, P, Q, 2)
+    fade = ((kernel_size / 2 - radius) / basis.rim + 0.5).clamp(0, 1)
+    window = torch.sin(fade * math.pi / 2) ** 2
+    if basis.kind == "spread":
+        return _tent(gap) * window[:, None]
+    sigma = min(basis.sigma, 0.3 * kernel_size)  # a 3x3 filter keeps its details
+    bumps = torch.exp(-gap.square().sum(-1) / (2 * sigma**2))
+    return bumps * window[:, None] / (2 * math.pi * sigma**2)
+
+
+def _tent(gap: Tensor) -> Tensor:
+    """Bilinear weights of gaps (..., 2), snapped so that whole pixels stay whole."""
+    weights = (1 - gap.abs()).clamp(min=0).prod(-1)
+    return torch.where(
+        weights > 1 - 1e-9, 1.0, torch.where(weights < 1e-9, 0.0, weights)
+    )
+
+
+def _tap_positions(kernel_size: int) -> Tensor:
+    """(k², 2): x to the right and y down from the center of the filter."""
+    line = torch.arange(kernel_size, dtype=torch.float64) - (kernel_size - 1) / 2
+    y, x = torch.meshgrid(line, line, indexing="ij")
+    return torch.stack([x.reshape(-1), y.reshape(-1)], -1)
+
+
+def smooth_correlation(kernel_size: int, reach: float) -> Tensor:
+    """(k², k²): how alike two taps of a smooth input are, a Gaussian of `reach` px."""
+    taps = _tap_positions(kernel_size)
+    return torch.exp(-torch.cdist(taps, taps).square() / (2 * reach**2))
+
+
+def _exact_cos_sin(angles: Tensor) -> tuple[Tensor, Tensor]:
+    """Cosine and sine, with the zeros and ones of quarter turns exact."""
+    cos, sin = angles.cos(), angles.sin()
+    cos = torch.where(cos.abs() < 1e-12, 0.0, cos)
+    sin = torch.where(sin.abs() < 1e-12, 0.0, sin)
+    return cos, sin
+
+
+def _trig(angles: Tensor, frequencies: int) -> Tensor:
+    """(R, 2·frequencies + 1): 1, cos α, sin α, cos 2α, …"""
+    columns = [torch.ones_like(angles)]
+    for n in range(1, frequencies + 1):
+        columns += _exact_cos_sin(n * angles)
+    return torch.stack(columns, 1)
+
+
+def _band_limited(kernel_size: int, basis: Basis) -> Tensor:
+    """(2·frequencies + 1, k², k²): the Fourier series of T in the angle, cut short."""
+    assert basis.frequencies is not None
+    steps = 8 * max(8, basis.frequencies)
+    angles = orientation_angles(steps)
+    matrices = _turning_matrices(kernel_size, angles, basis)
+    trig = _trig(angles, basis.frequencies)
+    harmonics = torch.einsum("rk,rpq->kpq", trig, matrices) * (2 / steps)
+    harmonics[0] /= 2
+    # A flat image has no direction: only the constant term may answer to it.
+    window = matrices.mean(0).sum(1)
+    window = window / window.sum()
+    harmonics[1:] -= window[:, None] * harmonics[1:].sum(1, keepdim=True)
+    return harmonics
+
+
+def _with_turned_vectors(operator: TurningOperator, angles: Tensor) -> TurningOperator:
+    """Turn the components too: method.md (6), as products of Fourier series.
+
+    The blocks are [[cos α T, -sin α T], [sin α T, cos α T]].
+    """
+    harmonics, trig = operator
+    count, taps, _ = harmonics.shape
+    cos_block = torch.kron(torch.eye(2), torch.ones(taps, taps)).double()
+    sin_block = torch.kron(
+        torch.tensor([[0.0, -1.0], [1.0, 0.0]]), torch.ones(taps, taps)
+    )
+    both = harmonics.repeat(1, 2, 2)
+    with_cos, with_sin = both * cos_block, both * sin_block.double()
+    if trig.shape[0] == count and torch.equal(trig, torch.eye(count).double()):
+        cos, sin = _exact_cos_sin(angles)
+        matrices = cos[:, None, None] * with_cos + sin[:, None, None] * with_sin
+        return TurningOperator(matrices, trig)
+    frequencies = (count - 1) // 2
+    product = torch.zeros(2 * frequencies + 3, 2 * taps, 2 * taps).double()
+    # cos a cos nα = ½(cos (n+1)α + cos (n-1)α), and so on.
+    product[1] += with_cos[0]
+    product[2] += with_sin[0]
+    for n in range(1, frequencies + 1):
+        c, s = 2 * n - 1, 2 * n  # rows of cos nα and sin nα
+        up_c, up_s = 2 * n + 1, 2 * n + 2
+        product[up_c] += (with_cos[c] - with_sin[s]) / 2
+        product[up_s] += (with_sin[c] + with_cos[s]) / 2
+        if n == 1:
+            product[0] += (with_cos[c] + with_sin[s]) / 2
+        else:
+            product[2 * n - 3] += (with_cos[c] + with_sin[s]) / 2
+            product[2 * n - 2] += (with_cos[s] - with_sin[c]) / 2
+    trig = _trig(angles, frequencies + 1)
+    kept = product.abs().amax((1, 2)) > 1e-12
+    return TurningOperator(product[kept], trig[:, kept])
+
+
+def turn_image(
+    image: Tensor,
+    angle: float,
+    *,
+    mode: Literal["bilinear", "bicubic", "nearest"] = "bilinear",
+) -> Tensor:
+    """Turn images about their center, from right towards down (clockwise).
+
+    Parameters
+    ----------
+    image : Tensor of shape (..., H, W)
+    angle : float
+        Radians. Quarter turns are exact and swap H and W; other angles keep the size
+        and read zero outside the image.
+    mode : str
+        How values between pixels are read.
+
+    Returns
+    -------
+    Tensor of shape (..., H, W)
+    """
+    if image.ndim < 2:
+        raise ValueError(f"image must have shape (..., H, W), got {tuple(image.shape)}")
+    quarters = angle / (math.pi / 2)
+    if abs(quarters - round(quarters)) < 1e-9:
+        return torch.rot90(image, -round(quarters), (-2, -1))
+    if not image.is_floating_point():
+        raise ValueError(
+            f"turning by {angle} rad needs a float image, got {image.dtype}"
+        )
+    height, width = image.shape[-2:]
+    y = torch.arange(height, device=image.device, dtype=image.dtype) - (height - 1) / 2
+    x = torch.arange(width, device=image.device, dtype=image.dtype) - (width - 1) / 2
+    y, x = torch.meshgrid(y, x, indexing="ij")
+    cos, sin = math.cos(angle), math.sin(angle)
+    read_x = (cos * x + sin * y) * (2 / width)
+    read_y = (cos * y - sin * x) * (2 / height)
+    grid = torch.stack([read_x, read_y], -1)[None]
+    flat = image.reshape(1, -1, height, width)
+    turned = F.grid_sample(flat, grid, mode=mode, align_corners=False)
+    return turned.reshape(image.shape)
+
+
+def turn_field(
+    field: Tensor,
+    angle: float,
+    *,
+    mode: Literal["bilinear", "bicubic", "nearest"] = "bilinear",
+) -> Tensor:
+    """Turn fields (..., 2, H, W): the places as `turn_image` does, and the vectors."""
+    if field.ndim < 3 or field.shape[-3] != 2:
+        raise ValueError(
+            f"field must have shape (..., 2, H, W), got {tuple(field.shape)}"
+        )
+    u, v = turn_image(field, angle, mode=mode).unbind(-3)
+    cos, sin = (
+        float(x) for x in _exact_cos_sin(torch.tensor(angle, dtype=torch.float64))
+    )
+    return torch.stack([cos * u - sin * v, sin * u + cos * v], -3)
