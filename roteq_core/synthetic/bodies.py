@@ -88,6 +88,9 @@ PAINTS: dict[str, tuple[float, tuple[int, int, int], tuple[int, int, int]]] = {
 }
 
 
+_PAINT_SHARES = {name: paint[0] for name, paint in PAINTS.items()}
+
+
 @dataclass(frozen=True)
 class CarBody:
     """One car: measures in meters, shares of the length, colors in 0..1, fittings."""
@@ -136,24 +139,29 @@ def random_color(
     rng: np.random.Generator, low: tuple[int, ...], high: tuple[int, ...]
 ) -> np.ndarray:
     """Draw an RGB color in 0..1 near the line between two 8-bit colors."""
-    a, b = np.array(low) / 255, np.array(high) / 255
-    color = a + rng.random() * (b - a) + rng.normal(0, 0.012, 3)
-    return np.clip(color, 0.02, 1.0)
+    share, *shifts = rng.random(4).tolist()
+    tones = [
+        (a + share * (b - a)) / 255 + 0.04 * (shift - 0.5)
+        for a, b, shift in zip(low, high, shifts, strict=True)
+    ]
+    return np.array([min(max(tone, 0.02), 1.0) for tone in tones])
 
 
 def random_paint(rng: np.random.Generator) -> np.ndarray:
     """Draw a car color with the frequencies of `PAINTS`."""
-    shares = np.array([share for share, _, _ in PAINTS.values()])
-    index = int(np.searchsorted(np.cumsum(shares / shares.sum()), rng.random()))
-    _, low, high = list(PAINTS.values())[min(index, len(PAINTS) - 1)]
+    name = random_kind(rng, _PAINT_SHARES)
+    _, low, high = PAINTS[name]
     return random_color(rng, low, high)
 
 
 def random_kind(rng: np.random.Generator, weights: Mapping[str, float]) -> str:
     """Draw a key with the given weights."""
-    shares = np.cumsum(list(weights.values()))
-    index = int(np.searchsorted(shares, rng.random() * shares[-1]))
-    return list(weights)[min(index, len(weights) - 1)]
+    left = rng.random() * sum(weights.values())
+    for kind, weight in weights.items():
+        left -= weight
+        if left < 0:
+            return kind
+    return kind
 
 
 def random_body(

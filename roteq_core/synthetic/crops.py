@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from roteq_core.synthetic.camera import take_picture
+from roteq_core.synthetic.fleet import fleet_vehicle
 from roteq_core.synthetic.mesh import Pose, View
 from roteq_core.synthetic.site import render
 from roteq_core.synthetic.styles import AerialStyle, family_names
-from roteq_core.synthetic.surroundings import fleet_vehicle, surroundings
+from roteq_core.synthetic.surroundings import surroundings
 
 
 class CarCrops(NamedTuple):

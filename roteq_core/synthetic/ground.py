@@ -14,7 +14,7 @@ from roteq_core.synthetic.raster import Drawing, value_noise
 
 @dataclass(frozen=True)
 class Material:
-    """Colors (8-bit, from and to) and the grain at 1 pixel, 0.5 m, 3 m."""
+    """Colors (8-bit, from and to) and the grain at 0.1 m, about 0.5 m, and 5 m."""
 
     low: tuple[int, int, int]
     high: tuple[int, int, int]
@@ -31,14 +31,14 @@ MATERIALS: dict[str, Material] = {
     "concrete": Material((158, 153, 145), (212, 206, 196), 0.02, 0.02, 0.04),
     "paving": Material((128, 118, 110), (188, 170, 158), 0.06, 0.03, 0.03),
     "cobble": Material((88, 84, 80), (150, 142, 132), 0.13, 0.05, 0.04),
-    "gravel": Material((132, 124, 112), (184, 174, 160), 0.10, 0.06, 0.05),
-    "grass": Material((52, 76, 34), (112, 132, 64), 0.12, 0.12, 0.10),
-    "dry_grass": Material((138, 124, 78), (188, 170, 116), 0.10, 0.10, 0.10),
-    "soil": Material((112, 86, 60), (172, 138, 102), 0.08, 0.07, 0.08),
-    "soil_red": Material((140, 78, 48), (190, 120, 82), 0.07, 0.07, 0.08),
-    "sand": Material((190, 160, 118), (230, 206, 164), 0.04, 0.05, 0.06),
-    "snow": Material((214, 220, 228), (248, 250, 252), 0.02, 0.04, 0.04),
-    "slush": Material((138, 142, 148), (196, 200, 206), 0.06, 0.10, 0.10),
+    "gravel": Material((132, 124, 112), (184, 174, 160), 0.09, 0.04, 0.04),
+    "grass": Material((52, 70, 38), (108, 122, 66), 0.09, 0.06, 0.05),
+    "dry_grass": Material((138, 124, 82), (188, 172, 122), 0.08, 0.06, 0.05),
+    "soil": Material((112, 90, 66), (172, 142, 110), 0.06, 0.05, 0.05),
+    "soil_red": Material((138, 84, 58), (186, 126, 92), 0.06, 0.05, 0.05),
+    "sand": Material((188, 162, 124), (228, 206, 168), 0.035, 0.03, 0.035),
+    "snow": Material((214, 220, 228), (248, 250, 252), 0.02, 0.02, 0.02),
+    "slush": Material((138, 142, 148), (196, 200, 206), 0.05, 0.06, 0.06),
     "water": Material((28, 56, 70), (78, 106, 116), 0.03, 0.05, 0.04),
     "tiles_red": Material((120, 62, 44), (182, 106, 80), 0.09, 0.04, 0.04),
     "tiles_gray": Material((70, 70, 74), (122, 120, 120), 0.08, 0.04, 0.04),
@@ -100,26 +100,28 @@ def paint_ground(
     if surfaces:
         flat = drawing.paint(flat)
     grain = _GRAIN[np.asarray(index)].astype(np.float32) * np.float32(texture)
-    factor = grain_field(rng, shape, view.scale, grain, dirt)
-    return np.asarray(flat.astype(np.float32) / 255 * factor[..., None])
+    factor = _grain_field(rng, shape, view.scale, grain, dirt)
+    return np.asarray(flat.astype(np.float32) / 255 * factor)
 
 
-def grain_field(
+def _grain_field(
     rng: np.random.Generator,
     shape: tuple[int, int],
     scale: float,
     grain: np.ndarray,
     dirt: float,
 ) -> np.ndarray:
-    """Factor (H, W) on the color of the ground: grain of three sizes, and stains."""
-    coarse = value_noise(rng, shape, 3.0 * scale)
-    factor = 1 + grain[..., 0] * value_noise(rng, shape, max(1.0, 0.08 * scale))
-    factor += grain[..., 1] * value_noise(rng, shape, 0.5 * scale)
-    factor += grain[..., 2] * coarse
+    """Give a factor (H, W, 3) on the ground: grain of many sizes, hues, stains."""
+    coarse = grain[..., 2] * value_noise(rng, shape, 5.0 * scale)
+    factor = 1 + coarse
+    factor += grain[..., 0] * value_noise(rng, shape, max(1.0, 0.1 * scale))
+    for meters in (0.3, 1.1):
+        factor += 0.7 * grain[..., 1] * value_noise(rng, shape, meters * scale)
     if dirt > 0.05:
         stain = value_noise(rng, shape, 1.6 * scale)
         factor -= np.float32(0.14 * dirt) * np.clip(stain - 0.4, 0, 1.5)
-    return np.asarray(np.clip(factor, 0.3, 1.8), dtype=np.float32)
+    warmth = coarse[..., None] * np.array([0.3, 0.05, -0.3], dtype=np.float32)
+    return np.asarray(np.clip(factor[..., None] + warmth, 0.3, 1.8), dtype=np.float32)
 
 
 def strip(line: np.ndarray, width: float, offset: float = 0.0) -> np.ndarray:

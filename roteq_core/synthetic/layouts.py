@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from roteq_core.synthetic.fleet import fleet_vehicle, marking_color
 from roteq_core.synthetic.ground import Surface, block, frame, strip
 from roteq_core.synthetic.mesh import Pose
 from roteq_core.synthetic.occupancy import Parked, Taken
@@ -19,7 +20,6 @@ from roteq_core.synthetic.roads import (
 )
 from roteq_core.synthetic.site import Site
 from roteq_core.synthetic.styles import AerialStyle
-from roteq_core.synthetic.surroundings import fleet_vehicle, marking_color
 from roteq_core.synthetic.traffic import random_clutter
 from roteq_core.synthetic.trees import House, random_tree
 
@@ -161,7 +161,6 @@ def _roundabout(
     outer = inner + lanes * lane
     arms = _arms(rng, style, middle, heading, outer, float(np.hypot(*size)))
     pave(rng, site, style, arms, taken)
-    circle = _circle(middle, (inner + outer) / 2, clockwise=style.left_traffic)
     site.surfaces.append(Surface(_disk(middle, outer + 0.4), style.road))
     site.surfaces.append(Surface(_disk(middle, inner), "concrete", 0.9))
     site.surfaces.append(Surface(_disk(middle, inner - 0.6), style.verge))
@@ -177,12 +176,8 @@ def _roundabout(
         mark_arms(rng, site, style, arm, inside)
     rim = strip(_circle(middle, inner + 0.4, clockwise=True), 0.15)
     site.markings.append((rim, marking_color(rng, style)))
-    ring = Road(circle, lanes, 0, lane)
-    shift = (-1 if style.left_traffic else 1) * lanes * lane / 2
-    centered = _circle(
-        middle, (inner + outer) / 2 + abs(shift), clockwise=style.left_traffic
-    )
-    fill_roads(rng, site, style, [Road(centered, ring.forward, 0, lane)], parked)
+    circle = _circle(middle, inner, clockwise=style.left_traffic)
+    fill_roads(rng, site, style, [Road(circle, lanes, 0, lane)], parked)
     fill_roads(rng, site, style, clipped, parked)
     for _ in range(int(rng.integers(0, 12))):
         angle, out = rng.uniform(0, 2 * np.pi), rng.uniform(0, max(inner - 2.5, 0.5))

@@ -45,16 +45,15 @@ class MeshBuilder:
 
     def __init__(self) -> None:
         self._points: list[np.ndarray] = []
-        self._sizes: list[np.ndarray] = []
-        self._colors: list[np.ndarray] = []
-        self._materials: list[np.ndarray] = []
+        self._faces: list[tuple[int, int, np.ndarray, int]] = []
         self.hulls: list[np.ndarray] = []
 
     def polygon(
         self, points: np.ndarray, color: np.ndarray, material: int = PAINT
     ) -> None:
         """Add one face with corners (n, 3)."""
-        self._append(points, np.array([len(points)]), color, material)
+        self._points.append(points)
+        self._faces.append((1, len(points), color, material))
 
     def grid(self, grid: np.ndarray, color: np.ndarray, material: int = PAINT) -> None:
         """Add the quads of a grid of points (m, n, 3).
@@ -62,13 +61,14 @@ class MeshBuilder:
         `color` is one RGB or one for each row of quads, (m - 1, 3).
         """
         rows, columns = grid.shape[0] - 1, grid.shape[1] - 1
-        corners = np.stack(
-            [grid[:-1, :-1], grid[:-1, 1:], grid[1:, 1:], grid[1:, :-1]], axis=2
-        )
-        if color.ndim == 2:
-            color = np.repeat(color, columns, axis=0)
-        sizes = np.full(rows * columns, 4)
-        self._append(corners.reshape(-1, 3), sizes, color, material)
+        corners = np.empty((rows, columns, 4, 3))
+        corners[:, :, 0], corners[:, :, 1] = grid[:-1, :-1], grid[:-1, 1:]
+        corners[:, :, 2], corners[:, :, 3] = grid[1:, 1:], grid[1:, :-1]
+        self._points.append(corners.reshape(-1, 3))
+        if color.ndim == 1:
+            self._faces.append((rows * columns, 4, color, material))
+        else:
+            self._faces.extend((columns, 4, row, material) for row in color)
 
     def box(
         self,
@@ -92,21 +92,14 @@ class MeshBuilder:
         foot, top = np.concatenate([foot, foot[:1]]), np.concatenate([top, top[:1]])
         self.grid(np.stack([foot, top]), color, material)
 
-    def _append(
-        self, points: np.ndarray, sizes: np.ndarray, color: np.ndarray, material: int
-    ) -> None:
-        self._points.append(points)
-        self._sizes.append(sizes)
-        self._colors.append(np.broadcast_to(color, (len(sizes), 3)))
-        self._materials.append(np.full(len(sizes), material))
-
     def build(self) -> Mesh:
         """Give the mesh of all that was added."""
+        counts, sizes, colors, materials = zip(*self._faces, strict=True)
         return Mesh(
             np.concatenate(self._points),
-            np.concatenate(self._sizes),
-            np.concatenate(self._colors),
-            np.concatenate(self._materials),
+            np.repeat(sizes, counts),
+            np.repeat(np.array(colors), counts, axis=0),
+            np.repeat(materials, counts),
             self.hulls,
         )
 
@@ -255,7 +248,7 @@ def shade(mesh: Mesh, normals: np.ndarray, light: Light) -> np.ndarray:
         [material == PAINT, material == GLASS], [glint**24 * 0.4, glint**60], 0.0
     )
     shine = shine * light.gloss * light.strength
-    sky = np.select([material == GLASS, material == PAINT], [0.55, 0.1], 0.0)
+    sky = np.select([material == GLASS, material == PAINT], [0.38, 0.1], 0.0)
     rgb = mesh.colors * np.where(material == LAMP, 1.0, np.minimum(lit, 1.7))[:, None]
     rgb = rgb + (sky * light.gloss * mirrored)[:, None] * light.sky + shine[:, None]
     return np.asarray(np.clip(rgb, 0, 1))

@@ -52,31 +52,32 @@ class Drawing:
         """Add another drawing on top."""
         self._groups.extend(other._groups)
 
-    def paint(self, image: np.ndarray) -> np.ndarray:
+    def paint(self, image: np.ndarray, *, supersample: int = SUPERSAMPLE) -> np.ndarray:
         """Return a copy of an image (H, W) or (H, W, 3) of uint8, painted over."""
         painted = image.copy()
         for rows, columns in _tiles(image.shape[0], image.shape[1]):
-            painted[rows, columns] = self._paint_tile(image, rows, columns)
+            painted[rows, columns] = self._paint_tile(image, rows, columns, supersample)
         return painted
 
-    def _paint_tile(self, image: np.ndarray, rows: slice, columns: slice) -> np.ndarray:
+    def _paint_tile(
+        self, image: np.ndarray, rows: slice, columns: slice, fine: int
+    ) -> np.ndarray:
         tile = image[rows, columns]
         height, width = tile.shape[:2]
         canvas = Image.fromarray(tile).resize(
-            (width * SUPERSAMPLE, height * SUPERSAMPLE), Image.Resampling.NEAREST
+            (width * fine, height * fine), Image.Resampling.NEAREST
         )
         draw = ImageDraw.Draw(canvas)
         origin = np.array([columns.start, rows.start], dtype=float)
         for points, sizes, colors, bounds in self._groups:
             if _outside(bounds, rows, columns):
                 continue
-            fine = (points - origin + 0.5) * SUPERSAMPLE - 0.5
-            flat = np.rint(fine).clip(-30000, 30000).ravel().tolist()
+            flat = ((points - origin + 0.5) * fine).clip(-3e4, 3e4).ravel().tolist()
             start = 0
             for size, color in zip(sizes, colors, strict=True):
                 draw.polygon(flat[start : start + 2 * size], fill=color)
                 start += 2 * size
-        return np.asarray(canvas.reduce(SUPERSAMPLE))
+        return np.asarray(canvas.reduce(fine))
 
 
 def _tiles(height: int, width: int) -> Iterator[tuple[slice, slice]]:

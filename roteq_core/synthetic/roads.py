@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from roteq_core.synthetic.fleet import fleet_vehicle, marking_color
 from roteq_core.synthetic.ground import Surface, block, dashes, normals, strip
 from roteq_core.synthetic.mesh import Pose
 from roteq_core.synthetic.occupancy import Parked, Taken
 from roteq_core.synthetic.site import Site
 from roteq_core.synthetic.styles import AerialStyle
-from roteq_core.synthetic.surroundings import fleet_vehicle, marking_color
 
 
 @dataclass(frozen=True)

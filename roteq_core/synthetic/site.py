@@ -104,16 +104,22 @@ def render(
 
 def _in_sight(site: Site, view: View, light: Light, shape: tuple[int, int]) -> Site:
     """Drop vehicles and clutter that neither show nor cast a shadow in the frame."""
-    reach = 8.0 + 4.0 * float(np.abs(light.shadow_vector()).max())
-    top = (np.array(shape[::-1]) - 1) / view.scale - np.array(view.origin) / view.scale
-    low = -np.array(view.origin) / view.scale - reach
+    corner = -np.array(view.origin) / view.scale
+    extent = np.array(shape[::-1]) / view.scale
+    reach = light.shadow_vector()
 
-    def near(pose: Pose) -> bool:
-        inside = low[0] < pose.x < top[0] + reach and low[1] < pose.y < top[1] + reach
-        return bool(inside)
+    def near(pose: Pose, radius: float, height: float) -> bool:
+        here = np.array([pose.x, pose.y]) - corner
+        ends = np.stack([here, here + height * reach])
+        low, high = ends.min(axis=0) - radius, ends.max(axis=0) + radius
+        return bool((high > 0).all() and (low < extent).all())
 
-    vehicles = [(v, pose) for v, pose in site.vehicles if near(pose)]
-    objects = [(m, pose) for m, pose in site.objects if near(pose)]
+    vehicles = [
+        (vehicle, pose)
+        for vehicle, pose in site.vehicles
+        if near(pose, 0.55 * vehicle.length, 1.5)
+    ]
+    objects = [(mesh, pose) for mesh, pose in site.objects if near(pose, 4.0, 3.0)]
     return replace(site, vehicles=vehicles, objects=objects)
 
 
@@ -175,7 +181,8 @@ def _draw_contact(drawing: Drawing, vehicle: Vehicle, pose: Pose, view: View) ->
 def _mask(drawing: Drawing, shape: tuple[int, int], blur: float) -> np.ndarray:
     if not len(drawing):
         return np.zeros(shape, dtype=np.float32)
-    image = Image.fromarray(drawing.paint(np.zeros(shape, dtype=np.uint8)))
+    blank = np.zeros(shape, dtype=np.uint8)
+    image = Image.fromarray(drawing.paint(blank, supersample=2))
     soft = image.filter(ImageFilter.GaussianBlur(max(blur, 0.3)))
     return np.asarray(soft, dtype=np.float32) / 255
 

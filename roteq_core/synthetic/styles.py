@@ -210,7 +210,7 @@ _BASE: dict[str, Any] = {
     "occupancy": (0.3, 0.85),
     "left_traffic": 0.4,
     "kinds": _COMMON,
-    "lean": (0.0, 0.18),
+    "lean": (0.0, 0.3),
     "lean_direction_deg": (0.0, 360.0),
     "altitude": (90.0, 500.0),
     "blur": (0.35, 0.95),
@@ -225,8 +225,8 @@ _BASE: dict[str, Any] = {
     "tint": (-0.03, 0.03),
     "vignette": (0.0, 0.15),
     "sharpen": (0.0, 0.9),
-    "noise": (0.0, 0.025),
-    "chroma_noise": (0.0, 0.012),
+    "noise": (0.0, 0.016),
+    "chroma_noise": (0.0, 0.008),
     "jpeg": (40.0, 110.0),
     "gray": 0.06,
 }
@@ -290,9 +290,9 @@ FAMILIES: dict[str, dict[str, Any]] = {
         "trees": (0.0, 0.3), "lights": (0.0, 0.4),
     },
     "dusk": {
-        "sun": (0.0, 0.15), "brightness": (0.35, 0.7), "lights": (0.3, 1.0),
-        "warmth": (-0.15, 0.12), "noise": (0.01, 0.05), "gloss": (0.2, 1.0),
-        "chroma_noise": (0.0, 0.03), "saturation": (0.4, 1.0), "blur": (0.5, 1.2),
+        "sun": (0.0, 0.15), "brightness": (0.4, 0.75), "lights": (0.3, 1.0),
+        "warmth": (-0.15, 0.12), "noise": (0.005, 0.03), "gloss": (0.2, 1.0),
+        "chroma_noise": (0.0, 0.02), "saturation": (0.4, 1.0), "blur": (0.5, 1.2),
     },
     "satellite": {
         "lean": (0.0, 0.4), "altitude": (1e6, 1e6), "blur": (0.5, 1.1),

@@ -4,53 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from roteq_core.synthetic.bodies import OTHER_KINDS, random_kind
+from roteq_core.synthetic.fleet import fleet_vehicle, marking_color
 from roteq_core.synthetic.ground import Surface, block, dashes, frame
 from roteq_core.synthetic.mesh import Pose
+from roteq_core.synthetic.occupancy import Parked
 from roteq_core.synthetic.site import Site
 from roteq_core.synthetic.styles import AerialStyle
-from roteq_core.synthetic.traffic import (
-    Vehicle,
-    random_clutter,
-    random_vehicle,
-    stock_vehicle,
-)
+from roteq_core.synthetic.traffic import Vehicle, random_clutter
 from roteq_core.synthetic.trees import House, random_tree
-
-WHITE, YELLOW = np.array([0.92, 0.92, 0.9]), np.array([0.88, 0.68, 0.2])
-_STOCK = 40  # vehicles of each kind
-
-
-def fleet_vehicle(
-    rng: np.random.Generator,
-    style: AerialStyle,
-    *,
-    lit: bool = False,
-    others: bool = True,
-    stock: bool = False,
-) -> Vehicle:
-    """Draw a vehicle of a style's fleet.
-
-    Parameters
-    ----------
-    rng : numpy Generator
-        Where chance comes from.
-    style : AerialStyle
-        Gives the kinds and the snow.
-    lit : bool
-        Its lights are on.
-    others : bool
-        Vehicles that are no cars are drawn too.
-    stock : bool
-        Take one of a fixed stock, which is faster, unless it is lit or under snow.
-    """
-    kind = random_kind(rng, style.kinds)
-    if others and rng.random() < style.others:
-        kind = OTHER_KINDS[int(rng.integers(len(OTHER_KINDS)))]
-    snow = style.snow * rng.random() if rng.random() < 0.5 else 0.0
-    if stock and not lit and not snow:
-        return stock_vehicle(kind, int(rng.integers(_STOCK)))
-    return random_vehicle(rng, kind, lights_on=lit, snow=snow)
 
 
 def surroundings(
@@ -66,8 +27,20 @@ def surroundings(
     if maker is _lane and rng.random() < 0.2:
         maker = _yard
     site = maker(rng, style, car, heading, extent)
+    _part(site, car, heading)
     _scatter(rng, site, style, car, extent)
     return site
+
+
+def _part(site: Site, car: Vehicle, heading: float) -> None:
+    """Drop neighbors that would stand in the car or in each other."""
+    parked = Parked()
+    parked.add(Pose(0.0, 0.0, heading), car.length, car.width)
+    site.vehicles[:] = [
+        (vehicle, pose)
+        for vehicle, pose in site.vehicles
+        if parked.add(pose, vehicle.length, vehicle.width)
+    ]
 
 
 def _lane(
@@ -108,14 +81,6 @@ def _add_verges(
             curb = (edge, edge + side * rng.uniform(0.12, 2.0))
             points = block((0, 0), along, (-reach, reach), curb)
             site.surfaces.append(Surface(points, "concrete", rng.uniform(0.75, 1.05)))
-
-
-def marking_color(rng: np.random.Generator, style: AerialStyle) -> np.ndarray:
-    """Draw the color of a line in a style."""
-    yellow = style.marking == "yellow" or (
-        style.marking == "mixed" and rng.random() < 0.4
-    )
-    return (YELLOW if yellow else WHITE) * rng.uniform(0.85, 1.0)
 
 
 def _add_lines(
