@@ -1,0 +1,264 @@
+"""Tables of many images as folders: one file an image, and training sets."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from roteq_core.tables.car import REJECTED, Car, CornerOrder
+from roteq_core.tables.files import SIDECAR_SUFFIX, summarize, write_atomically
+from roteq_core.tables.formats import read_cars, write_cars
+from roteq_core.tables.table import CONVENTION, CarTable, Format, stem_of
+from roteq_core.tables.yolo_obb import class_names_of
+
+SUFFIXES: dict[Format, str] = {
+    "csv": ".csv",
+    "geojson": ".geojson",
+    "dota": ".txt",
+    "yolo-obb": ".txt",
+    "voc-labelimg2": ".xml",
+    "voc-rolabelimg": ".xml",
+}
+SUMMARY = "summary.json"
+CLASSES = "classes.txt"
+_BY_FILE = "by_file"
+ImageSizes = tuple[int, int] | Mapping[str, tuple[int, int]] | None
+
+
+def read_car_folder(
+    folder: str | os.PathLike[str],
+    *,
+    format: Format | None = None,
+    image_sizes: ImageSizes = None,
+    corner_order: CornerOrder | None = None,
+    class_names: Sequence[str] | None = None,
+) -> CarTable:
+    """Read every table of a folder into one.
+
+    A car whose file does not name its image gets the file's name without ending.
+
+    Parameters
+    ----------
+    folder : path
+        With one or more tables.
+    format, corner_order, class_names
+        As in `read_cars`; class names are found in `classes.txt` if there is one.
+    image_sizes : (int, int) or mapping, optional
+        Height and width of all images, or of each by its name without ending.
+    """
+    folder = Path(folder)
+    if class_names is None and (folder / CLASSES).is_file():
+        class_names = (folder / CLASSES).read_text(encoding="utf-8").split("\n")
+        class_names = [name for name in class_names if name]
+    tables: dict[str, CarTable] = {}
+    for path in sorted(p for p in folder.iterdir() if _is_table(p)):
+        table = read_cars(
+            path,
+            format=format,
+            image_size=_size_for(path.name, image_sizes),
+            corner_order=corner_order,
+            class_names=class_names,
+        )
+        tables[path.name] = table.with_cars(
+            replace(car, file=car.file or path.stem) for car in table.cars
+        )
+    return _joined(tables)
+
+
+def _is_table(path: Path) -> bool:
+    name = path.name.lower()
+    kinds = {*SUFFIXES.values(), ".tsv", ".json"}
+    is_other = name in (SUMMARY, CLASSES) or name.startswith(".")
+    return path.suffix.lower() in kinds and not (
+        is_other or name.endswith(SIDECAR_SUFFIX)
+    )
+
+
+def _size_for(name: str, sizes: ImageSizes) -> tuple[int, int] | None:
+    if not isinstance(sizes, Mapping):
+        return sizes
+    by_stem = {stem_of(key): size for key, size in sizes.items()}
+    return by_stem.get(stem_of(name))
+
+
+def _joined(tables: Mapping[str, CarTable]) -> CarTable:
+    """Put tables one after the other; ids that repeat get their file's name."""
+    counts = Counter(car.id for table in tables.values() for car in table.cars)
+    cars: list[Car] = []
+    for name, table in tables.items():
+        for car in table.cars:
+            is_repeated = bool(car.id) and counts[car.id] > 1
+            cars.append(replace(car, id=f"{name}:{car.id}") if is_repeated else car)
+    headers = {name: dict(table.header) for name, table in tables.items()}
+    formats = {table.format for table in tables.values()}
+    notes = [f"{name}: {note}" for name, t in tables.items() for note in t.notes]
+    return CarTable(
+        tuple(cars),
+        tuple(dict.fromkeys(name for t in tables.values() for name in t.columns)),
+        formats.pop() if len(formats) == 1 else None,
+        header={_BY_FILE: headers} if any(headers.values()) else {},
+        notes=tuple(notes),
+    )
+
+
+def write_car_folder(
+    table: CarTable,
+    folder: str | os.PathLike[str],
+    *,
+    format: Format,
+    image_sizes: ImageSizes = None,
+    class_names: Sequence[str] | None = None,
+    sidecar: bool = True,
+) -> tuple[Path, ...]:
+    """Write a table as one file for each of its images, named after the image.
+
+    Parameters
+    ----------
+    table : CarTable
+        Every car with a `file`, unless there is but one image: then `cars` is the name.
+    folder : path
+        Made if need be.
+    format : str
+        One of `FORMATS`.
+    image_sizes : (int, int) or mapping, optional
+        For YOLO-OBB, as in `read_car_folder`.
+    class_names, sidecar
+        As in `write_cars`. Classes are numbered alike in all files, and listed in
+        `classes.txt`.
+
+    Returns
+    -------
+    tuple of Path
+        The tables written.
+    """
+    folder = Path(folder)
+    parts = _by_image(table)
+    folder.mkdir(parents=True, exist_ok=True)
+    if format == "yolo-obb":
+        class_names = class_names or class_names_of(table)
+        if class_names:
+            write_atomically(folder / CLASSES, "\n".join([*class_names, ""]).encode())
+    paths = []
+    for name, part in parts.items():
+        paths.append(folder / f"{name}{SUFFIXES[format]}")
+        write_cars(
+            part,
+            paths[-1],
+            format=format,
+            image_size=_size_for(name, image_sizes) or part.image_size,
+            class_names=class_names,
+            sidecar=sidecar,
+        )
+    return tuple(paths)
+
+
+def _by_image(table: CarTable) -> dict[str, CarTable]:
+    """Split a table by image; the keys are the images' names without ending."""
+    if not table.files:
+        return {"cars": table}
+    nameless = [str(row) for row, car in enumerate(table.cars, 1) if not car.file]
+    if nameless:
+        raise ValueError(f"every car must name its file, got none in row {nameless[0]}")
+    stems = Counter(stem_of(file) for file in table.files)
+    twice = [stem for stem, count in stems.items() if count > 1]
+    if twice:
+        raise ValueError(
+            f"images must have different names without ending, got {summarize(twice)}"
+        )
+    headers = table.header.get(_BY_FILE, {})
+    header_of = {stem_of(name): header for name, header in headers.items()}
+    common = {k: v for k, v in table.header.items() if k != _BY_FILE}
+    grouped: dict[str, list[Car]] = {file: [] for file in table.files}
+    for car in table.cars:
+        grouped[car.file].append(car)
+    return {
+        stem_of(file): replace(
+            table,
+            cars=tuple(cars),
+            header={**common, **header_of.get(stem_of(file), {})},
+        )
+        for file, cars in grouped.items()
+    }
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """What a training set holds.
+
+    Parameters
+    ----------
+    cars : int
+        In all images.
+    images : dict
+        The CSV file of each image and its number of cars.
+    left_out : dict
+        Why cars were left out, and how many.
+    """
+
+    cars: int
+    images: dict[str, tuple[str, int]]
+    left_out: dict[str, int]
+
+
+def write_training_set(
+    table: CarTable,
+    folder: str | os.PathLike[str],
+    *,
+    statuses: Sequence[str] | None = None,
+) -> TrainingSet:
+    """Write the cars one may learn from: a CSV for each image, and a summary.
+
+    Rejected cars and cars whose front is not known are left out.
+
+    Parameters
+    ----------
+    table : CarTable
+        As reviewed.
+    folder : path
+        Made if need be.
+    statuses : sequence of str, optional
+        Keep these alone, such as `("accepted", "edited")`.
+    """
+    reasons = [_reason_against(car, statuses) for car in table.cars]
+    pairs = zip(table.cars, reasons, strict=True)
+    kept = table.with_cars(car for car, reason in pairs if not reason)
+    kept = replace(kept, delimiter=",")
+    paths = write_car_folder(kept, folder, format="csv")
+    counts = Counter(car.file for car in kept.cars)
+    names = kept.files or ("",)
+    result = TrainingSet(
+        len(kept),
+        {n: (p.name, counts[n]) for n, p in zip(names, paths, strict=True)},
+        dict(Counter(reason for reason in reasons if reason)),
+    )
+    write_atomically(Path(folder) / SUMMARY, _summary_text(result).encode())
+    return result
+
+
+def _reason_against(car: Car, statuses: Sequence[str] | None) -> str:
+    if car.status == REJECTED:
+        return REJECTED
+    if car.heading_cw_from_up_deg is None:
+        return "no heading"
+    if statuses is not None and car.status not in statuses:
+        return f"status {car.status!r}"
+    return ""
+
+
+def _summary_text(result: TrainingSet) -> str:
+    images: list[dict[str, Any]] = [
+        {"file": file, "csv": csv, "cars": cars}
+        for file, (csv, cars) in result.images.items()
+    ]
+    summary = {
+        "convention": CONVENTION,
+        "cars": result.cars,
+        "images": images,
+        "left_out": result.left_out,
+    }
+    return json.dumps(summary, ensure_ascii=False, indent=1) + "\n"

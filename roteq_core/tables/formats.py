@@ -1,0 +1,287 @@
+"""Reading and writing tables of cars, whatever the format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+from roteq_core.tables.car import CornerOrder
+from roteq_core.tables.csv_format import parse_csv, render_csv
+from roteq_core.tables.dota import parse_dota, render_dota
+from roteq_core.tables.files import (
+    FileChangedError,
+    fingerprint,
+    read_text,
+    sidecar_path,
+    summarize,
+    write_atomically,
+)
+from roteq_core.tables.geojson import parse_geojson, render_geojson
+from roteq_core.tables.table import CarTable, Format
+from roteq_core.tables.voc import detect_dialect, parse_voc
+from roteq_core.tables.voc_writer import render_voc
+from roteq_core.tables.yolo_obb import (
+    parse_yolo_obb,
+    prepare_yolo_obb,
+    render_yolo_obb,
+)
+
+FORMATS: tuple[Format, ...] = get_args(Format)
+ONE_IMAGE_FORMATS = ("dota", "yolo-obb", "voc-labelimg2", "voc-rolabelimg")
+_TEXT_FORMATS = ("dota", "yolo-obb")
+
+
+def read_cars(
+    path: str | os.PathLike[str],
+    *,
+    image_size: tuple[int, int] | None = None,
+    format: Format | None = None,
+    corner_order: CornerOrder | None = None,
+    class_names: Sequence[str] | None = None,
+) -> CarTable:
+    """Read a table of cars.
+
+    Every format and its angle convention is told in docs/formats.md.
+
+    Parameters
+    ----------
+    path : path
+        A CSV, GeoJSON, DOTA text, YOLO-OBB text or VOC-rotated XML file.
+    image_size : (int, int), optional
+        Height and width of the image, as in `image.shape`; needed for YOLO-OBB.
+    format : str, optional
+        One of `FORMATS`; found from the name and the content if not given.
+    corner_order : {"front edge first", "unknown"}, optional
+        How to read the corners of DOTA and YOLO-OBB text of other tools; without it
+        such files give axes, not headings.
+    class_names : sequence of str, optional
+        Of YOLO-OBB's class numbers.
+
+    Returns
+    -------
+    CarTable
+        Its `notes` tell what could not be understood.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise ValueError(f"{path.name} is a folder; use read_car_folder for folders")
+    before = fingerprint(path)
+    text = read_text(path)
+    try:
+        format = _known(format) or detect_format(path.name, text)
+        table = _parse(path, text, format, image_size, corner_order, class_names)
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from error
+    return replace(table, fingerprint=before, image_size=image_size or table.image_size)
+
+
+def _parse(
+    path: Path,
+    text: str,
+    format: Format,
+    image_size: tuple[int, int] | None,
+    order: CornerOrder | None,
+    class_names: Sequence[str] | None,
+) -> CarTable:
+    if format == "csv":
+        return parse_csv(text)
+    if format == "geojson":
+        return parse_geojson(text)
+    if format == "voc-labelimg2" or format == "voc-rolabelimg":
+        return parse_voc(text, format)
+    beside = _read_sidecar(path)
+    if format == "dota":
+        return parse_dota(text, beside, order=order)
+    size = image_size or (beside.header.get("image_size") if beside else None)
+    if size is None:
+        raise ValueError(
+            "YOLO-OBB holds fractions of the image: image_size must be given, got None"
+        )
+    size = (int(size[0]), int(size[1]))
+    return parse_yolo_obb(text, size, beside, class_names=class_names, order=order)
+
+
+def _read_sidecar(path: Path) -> CarTable | None:
+    beside = sidecar_path(path)
+    if not beside.is_file():
+        return None
+    try:
+        return parse_csv(read_text(beside))
+    except ValueError as error:
+        raise ValueError(f"the file beside it, {beside.name}: {error}") from error
+
+
+def _known(format: Format | None) -> Format | None:
+    if format is not None and format not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+    return format
+
+
+def detect_format(name: str, text: str) -> Format:
+    """Tell the format of a file from its name and, where that leaves it open, its text.
+
+    Parameters
+    ----------
+    name : str
+        Of the file; its ending counts.
+    text : str
+        The file's content.
+    """
+    suffix = Path(name).suffix.lower()
+    start = text.lstrip()[:1]
+    if suffix in (".geojson", ".json") or start == "{":
+        return "geojson"
+    if suffix == ".xml" or start == "<":
+        return detect_dialect(text)
+    if suffix in (".csv", ".tsv"):
+        return "csv"
+    lines = [line.split() for line in text.splitlines() if line.strip()]
+    if suffix == ".txt" and (not lines or any(map(_is_dota, lines[:4]))):
+        return "dota"
+    if lines and _is_yolo_obb(lines[0]):
+        return "yolo-obb"
+    if lines and any(_is_dota(tokens) for tokens in lines[:4]):
+        return "dota"
+    if lines and any(mark in " ".join(lines[0]) for mark in (",", ";")):
+        return "csv"
+    raise ValueError(
+        f"the format must be one of {', '.join(FORMATS)}; it is not told by the name, "
+        "nor by the first lines"
+    )
+
+
+def _is_dota(tokens: list[str]) -> bool:
+    has_header = tokens[0].startswith(("imagesource:", "gsd:", "convention:"))
+    return has_header or (
+        len(tokens) >= 9 and _floats(tokens[:8]) != () and not _is_yolo_obb(tokens)
+    )
+
+
+def _is_yolo_obb(tokens: list[str]) -> bool:
+    """Tell fractions from pixels: a class number, then coordinates that are small."""
+    numbers = _floats(tokens)
+    return (
+        len(numbers) in (9, 10)
+        and tokens[0].isdecimal()
+        and all(abs(value) < 10 for value in numbers[1:9])
+    )
+
+
+def _floats(tokens: list[str]) -> tuple[float, ...]:
+    try:
+        return tuple(float(token) for token in tokens)
+    except ValueError:
+        return ()
+
+
+def write_cars(
+    table: CarTable,
+    path: str | os.PathLike[str],
+    *,
+    format: Format | None = None,
+    if_changed_since: str | None = None,
+    image_size: tuple[int, int] | None = None,
+    class_names: Sequence[str] | None = None,
+    sidecar: bool = True,
+) -> str:
+    """Write a table of cars, at once or not at all.
+
+    Parameters
+    ----------
+    table : CarTable
+        Of one image for DOTA, YOLO-OBB and VOC.
+    path : path
+        Its ending tells the format; `.txt` needs `format` or a table read from one.
+    format : str, optional
+        One of `FORMATS`.
+    if_changed_since : str, optional
+        A fingerprint. If the file is another one by now (or one exists, for an empty
+        fingerprint), nothing is written and `FileChangedError` is raised.
+    image_size : (int, int), optional
+        Height and width, for YOLO-OBB.
+    class_names : sequence of str, optional
+        For YOLO-OBB; without them labels are numbered in alphabetical order.
+    sidecar : bool
+        Whether DOTA and YOLO-OBB text get the file beside them that keeps what they
+        cannot hold.
+
+    Returns
+    -------
+    str
+        The fingerprint of what was written.
+    """
+    contents = render_cars(
+        table,
+        path,
+        format=format,
+        image_size=image_size,
+        class_names=class_names,
+        sidecar=sidecar,
+    )
+    if if_changed_since is not None and fingerprint(path) != if_changed_since:
+        raise FileChangedError(
+            f"{Path(path).name} has changed on disk since it was read; "
+            "it was not overwritten"
+        )
+    for file, content in contents.items():
+        write_atomically(file, content)
+    return fingerprint(path)
+
+
+def render_cars(
+    table: CarTable,
+    path: str | os.PathLike[str],
+    *,
+    format: Format | None = None,
+    image_size: tuple[int, int] | None = None,
+    class_names: Sequence[str] | None = None,
+    sidecar: bool = True,
+) -> dict[Path, bytes]:
+    """Give what `write_cars` would write: the bytes of each file."""
+    path = Path(path)
+    format = _known(format) or format_to_write(path, table)
+    if format in ONE_IMAGE_FORMATS and len(table.files) > 1:
+        raise ValueError(
+            f"{format} holds one image a file, got {len(table.files)}: "
+            f"{summarize(table.files)}; use write_car_folder"
+        )
+    table = replace(table, image_size=image_size or table.image_size)
+    if format == "yolo-obb":
+        table = prepare_yolo_obb(table, class_names)
+    contents = {}
+    if sidecar and format in _TEXT_FORMATS:
+        beside = replace(table, delimiter=",")
+        contents[sidecar_path(path)] = render_csv(beside).encode()
+    contents[path] = _render(table, format).encode()
+    return contents
+
+
+def _render(table: CarTable, format: Format) -> str:
+    if format == "csv":
+        return render_csv(table)
+    if format == "geojson":
+        return render_geojson(table)
+    if format == "dota":
+        return render_dota(table)
+    if format == "yolo-obb":
+        return render_yolo_obb(table)
+    return render_voc(table, format)
+
+
+def format_to_write(path: Path, table: CarTable) -> Format:
+    """Tell the format for a new file from its ending, else from the table's own."""
+    suffix = path.suffix.lower()
+    if suffix in (".csv", ".tsv"):
+        return "csv"
+    if suffix in (".geojson", ".json"):
+        return "geojson"
+    if suffix == ".xml":
+        return "voc-rolabelimg" if table.format == "voc-rolabelimg" else "voc-labelimg2"
+    if suffix == ".txt" and table.format in _TEXT_FORMATS:
+        return table.format
+    raise ValueError(
+        f"the format must be given for {path.name}: one of {', '.join(FORMATS)}"
+    )

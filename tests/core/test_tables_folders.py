@@ -1,0 +1,106 @@
+import json
+
+import pytest
+
+from roteq_core.tables import (
+    AXIS_ONLY,
+    FORMATS,
+    Car,
+    CarTable,
+    read_car_folder,
+    read_cars,
+    write_car_folder,
+    write_training_set,
+)
+
+SIZE = (720, 1280)
+CARS = (
+    Car(10, 20, 40, 20, 30, label="car", file="a.png", id="1", extra={"n": "x"}),
+    Car(50, 60, 40, 20, 210, label="bus", file="b.png", id="2", extra={"n": "y"}),
+    Car(90, 70, 40, 20, 110, label="bus", file="a.png", id="3", extra={"n": "z"}),
+)
+TABLE = CarTable(CARS, ("n",))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_folder_gives_the_table_back(tmp_path, format):
+    paths = write_car_folder(TABLE, tmp_path / "out", format=format, image_sizes=SIZE)
+    assert [path.stem for path in paths] == ["a", "b"]
+    back = read_car_folder(tmp_path / "out", image_sizes=SIZE)
+    expected = [CARS[0], CARS[2], CARS[1]]  # by image
+    assert [(c.id, c.label, c.file) for c in back] == [
+        (c.id, c.label, c.file) for c in expected
+    ]
+    headings = [car.heading_cw_from_up_deg for car in back]
+    assert headings == pytest.approx([30, 110, 210])
+
+
+def test_yolo_classes_have_one_number_in_all_files(tmp_path):
+    write_car_folder(
+        TABLE, tmp_path, format="yolo-obb", image_sizes={"a": SIZE, "b.png": SIZE}
+    )
+    assert (tmp_path / "classes.txt").read_text().split() == ["bus", "car"]
+    numbers = [
+        [line[0] for line in (tmp_path / f"{name}.txt").read_text().splitlines()]
+        for name in "ab"
+    ]
+    assert numbers == [["1", "0"], ["0"]]
+
+
+def test_foreign_label_folders_are_named_by_their_files(tmp_path):
+    for name in ("p1", "p2"):
+        (tmp_path / f"{name}.txt").write_text("gsd:0.1\n0 0 40 0 40 20 0 20 car 0\n")
+    table = read_car_folder(tmp_path)
+    assert [car.file for car in table] == ["p1", "p2"]
+    assert {car.status for car in table} == {AXIS_ONLY}
+    write_car_folder(table, tmp_path / "out", format="dota")
+    assert (tmp_path / "out" / "p2.txt").read_text().startswith("gsd:0.1\n")
+
+
+def test_ids_that_repeat_in_a_folder_are_told_apart(tmp_path):
+    for name in ("p1", "p2"):
+        (tmp_path / f"{name}.csv").write_text("cx,cy,car_id\n1,2,1\n")
+    ids = [car.id for car in read_car_folder(tmp_path)]
+    assert len(set(ids)) == 2
+
+
+def test_cars_without_an_image_cannot_be_sorted_by_image(tmp_path):
+    with pytest.raises(ValueError, match="every car must name its file, got none in"):
+        write_car_folder(
+            TABLE.with_cars([*CARS, Car(1, 2)]), tmp_path / "out", format="csv"
+        )
+    assert not (tmp_path / "out").exists()
+
+
+def test_images_that_would_share_a_file_are_refused(tmp_path):
+    cars = (Car(1, 2, file="x/a.png"), Car(1, 2, file="y/a.png"))
+    with pytest.raises(ValueError, match="different names without ending, got a"):
+        write_car_folder(CarTable(cars), tmp_path, format="csv")
+
+
+def test_a_training_set_leaves_out_what_teaches_nothing(tmp_path):
+    rejected = Car(1, 1, 40, 20, 5, status="rejected", file="a.png")
+    axis = Car(2, 2, 40, 20, axis_cw_from_up_deg=5, status=AXIS_ONLY, file="b.png")
+    table = TABLE.with_cars([*CARS, rejected, axis])
+    result = write_training_set(table, tmp_path)
+    assert result.cars == 3
+    assert result.images == {"a.png": ("a.csv", 2), "b.png": ("b.csv", 1)}
+    assert result.left_out == {"rejected": 1, "no heading": 1}
+    assert read_cars(tmp_path / "a.csv").cars == (CARS[0], CARS[2])
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["cars"] == 3
+    assert "clockwise from up" in summary["convention"]
+    assert len(read_car_folder(tmp_path)) == 3
+
+
+def test_a_training_set_may_hold_reviewed_cars_alone(tmp_path):
+    accepted = CARS[1].with_heading(5, status="accepted")
+    table = TABLE.with_cars([CARS[0], accepted])
+    result = write_training_set(table, tmp_path, statuses=("accepted", "edited"))
+    assert result.images == {"b.png": ("b.csv", 1)}
+    assert result.left_out == {"status ''": 1}
+
+
+def test_a_training_set_of_a_table_without_image_names(tmp_path):
+    result = write_training_set(CarTable((Car(1, 2, 40, 20, 5),)), tmp_path)
+    assert result.images == {"": ("cars.csv", 1)}

@@ -1,0 +1,97 @@
+"""What all formats share: telling them apart, refusing, the file beside."""
+
+import pytest
+
+from roteq_core.tables import (
+    AXIS_ONLY,
+    Car,
+    CarTable,
+    detect_format,
+    read_cars,
+    write_cars as write,
+)
+
+# A car at (100, 50), 40 long and 20 wide, that points right.
+RIGHT = Car(100, 50, length=40, width=20, heading_cw_from_up_deg=90, label="car")
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read_text(text, name, **kwargs):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return read_cars(path, **kwargs)
+
+    return read_text
+
+
+SIZE = (200, 400)  # height, width
+DOTA = "imagesource:GoogleEarth\ngsd:0.12\n120 40 120 60 80 60 80 40 car 1\n"
+YOLO = "0 0.3 0.2 0.3 0.3 0.2 0.3 0.2 0.2\n"
+VOC = "<annotation><object><name>car</name></object></annotation>"
+
+
+@pytest.mark.parametrize("format", ["dota", "yolo-obb"])
+def test_a_line_changed_by_another_tool_is_foreign_again(tmp_path, format):
+    path = tmp_path / "a.txt"
+    cars = tuple(
+        Car(50 * i, 60, 40, 20, heading_cw_from_up_deg=10 * i, extra={"note": str(i)})
+        for i in range(1, 5)
+    )
+    write(CarTable(cars, ("note",), image_size=SIZE), path, format=format)
+    lines = [x for x in path.read_text().splitlines() if ":" not in x]
+    moved = lines[1].replace(lines[1].split()[1], "0.25", 1)
+    path.write_text("\n".join([lines[3], moved, lines[0]]) + "\n")
+    table = read_cars(path)
+    assert table.cars[0] == cars[3]
+    assert table.cars[2] == cars[0]
+    assert table.cars[1].status == AXIS_ONLY
+    assert "1 lines were changed" in table.notes[-1]
+    assert "2 of its cars are gone" in table.notes[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "format"),
+    [
+        ("a.csv", "cx,cy\n", "csv"),
+        ("a.dat", "cx;cy\n1;2\n", "csv"),
+        ("a.txt", DOTA, "dota"),
+        ("a.txt", "1 1 2 1 2 2 1 2 car 0\n", "dota"),
+        ("a.txt", YOLO, "yolo-obb"),
+        ("a.txt", "", "dota"),
+        ("a.xml", VOC, "voc-rolabelimg"),
+        ("a.json", "{}", "geojson"),
+        ("noending", DOTA, "dota"),
+        ("noending", YOLO, "yolo-obb"),
+    ],
+)
+def test_formats_are_told_apart(name, text, format):
+    assert detect_format(name, text) == format
+
+
+def test_an_empty_label_file_is_an_empty_table(read):
+    assert len(read("", "a.txt")) == 0
+
+
+def test_an_unknown_format_is_named(read, tmp_path):
+    with pytest.raises(ValueError, match=r"a\.dat: the format must be one of csv"):
+        read("hello\n", "a.dat")
+    with pytest.raises(ValueError, match=r"format must be one of .* got 'kml'"):
+        read("", "a.txt", format="kml")
+    with pytest.raises(ValueError, match=r"must be given for a\.txt"):
+        write(CarTable(()), tmp_path / "a.txt")
+
+
+@pytest.mark.parametrize("format", ["dota", "yolo-obb", "voc-labelimg2"])
+def test_formats_of_boxes_refuse_cars_without(tmp_path, format):
+    table = CarTable((RIGHT, Car(1, 2, label="car")), image_size=SIZE)
+    with pytest.raises(ValueError, match=r"car 2: .*box needs|car 2: VOC needs a box"):
+        write(table, tmp_path / "a.out", format=format)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("format", ["dota", "yolo-obb", "voc-labelimg2"])
+def test_formats_of_one_image_refuse_two(tmp_path, format):
+    cars = (Car(1, 2, 3, 4, 5, file="a.png"), Car(1, 2, 3, 4, 5, file="b.png"))
+    with pytest.raises(ValueError, match=r"one image a file, got 2: a\.png, b\.png"):
+        write(CarTable(cars, image_size=SIZE), tmp_path / "a.out", format=format)
