@@ -15,6 +15,31 @@ from .angles import (
     wrap_axial as wrap_axial,
     wrap_directed as wrap_directed,
 )
+from .functional import (
+    field_max_pool as field_max_pool,
+    field_normalize as field_normalize,
+    field_upsample as field_upsample,
+    magnitude as magnitude,
+    orientation_pool as orientation_pool,
+    rotating_conv as rotating_conv,
+    sector_pool as sector_pool,
+)
+from .geometry import (
+    Basis as Basis,
+    orientation_angles as orientation_angles,
+    turn_field as turn_field,
+    turn_image as turn_image,
+    turning_operator as turning_operator,
+)
 from .jobs import Job as Job, Report as Report, drain as drain
+from .layers import (
+    FieldDropout as FieldDropout,
+    FieldMaxPool as FieldMaxPool,
+    FieldNorm as FieldNorm,
+    FieldUpsample as FieldUpsample,
+    Magnitude as Magnitude,
+    OrientationPool as OrientationPool,
+    RotConv as RotConv,
+)
 
 __version__: str
