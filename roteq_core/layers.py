@@ -242,7 +242,8 @@ class RotConv(nn.Module):
         if self.training or (torch.is_grad_enabled() and self.weight.requires_grad):
             return rf.harmonic_bank(self.weight, self.operator)
         weight = self.weight
-        state = (weight._version, weight.data_ptr(), weight.dtype, weight.device)
+        version = -1 if weight.is_inference() else weight._version
+        state = (version, weight.data_ptr(), weight.dtype, weight.device)
         key = (*state, id(self.operator))
         if self._bank is None or self._bank[0] != key:
             bank = rf.harmonic_bank(weight, self.operator)

@@ -1,0 +1,238 @@
+"""What networks and trainings are made of, as plain values.
+
+Each field carries its label, limits and tip in its metadata, once: the command line and
+the viewer's forms read them from here. No torch, so that the viewer may import it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
+
+
+def option(
+    default: Any,
+    label: str,
+    tip: str = "",
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    advanced: bool = True,
+) -> Any:
+    """Make a dataclass field with the metadata that forms and checks need."""
+    meta = {"label": label, "tip": tip, "low": low, "high": high, "advanced": advanced}
+    return field(default=default, metadata=meta)
+
+
+def check_options(config: Any) -> None:
+    """Raise a ValueError for the first field outside its limits or choices."""
+    hints = get_type_hints(type(config))
+    for item in fields(config):
+        value, meta = getattr(config, item.name), item.metadata
+        name = f"{type(config).__name__}.{item.name}"
+        if get_origin(hints[item.name]) is Literal:
+            choices = get_args(hints[item.name])
+            if value not in choices:
+                raise ValueError(f"{name} must be one of {choices}, got {value!r}")
+        if value is None or isinstance(value, (str, bool, tuple)):
+            continue
+        low, high = meta.get("low"), meta.get("high")
+        if (low is not None and value < low) or (high is not None and value > high):
+            raise ValueError(f"{name} must lie in [{low}, {high}], got {value!r}")
+
+
+@dataclass(frozen=True)
+class TurningConfig:
+    """How every filter of a network is turned. See `roteq_core.geometry.Basis`."""
+
+    orientations: int = option(
+        16,
+        "Orientations R",
+        "Angles at which a filter is tried. Multiples of 4 make quarter turns exact.",
+        low=1,
+        high=360,
+    )
+    basis: Literal["smooth", "bilinear", "spread"] = option(
+        "smooth", "Basis", "How a filter is turned; bilinear is the paper's."
+    )
+    sigma: float = option(
+        1.2, "Bump width", "Pixels; smooth basis only.", low=0.3, high=4
+    )
+    rim: float = option(
+        2.0, "Rim", "Pixels over which the disc fades.", low=0.1, high=8
+    )
+    frequencies: int | None = option(
+        4, "Frequencies", "Highest angular frequency of a filter.", low=0, high=64
+    )
+    refine: bool = option(True, "Refine", "Sub-bin angles, from a parabola.")
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+PAPER_TURNING = TurningConfig(17, "bilinear", frequencies=None, refine=False)
+
+
+@dataclass(frozen=True)
+class MembraneNetConfig:
+    """The membrane network: the paper's table "isbi_arch", with N, R and k free."""
+
+    kind: ClassVar[str] = "membranes"
+    width: int = option(
+        2, "Width N", "Filters per layer: N, 2N, 3N, 4N.", low=1, high=16
+    )
+    kernel_size: int = option(9, "Kernel", "Odd side of the filters.", low=3, high=21)
+    in_maps: int = option(1, "Input channels", low=1, high=64)
+    classes: int = option(3, "Classes", low=2, high=16)
+    skip: Literal["full", "pooled"] = option(
+        "full",
+        "Skip from",
+        "Stack the blocks before pooling (full) or after it, as the paper does.",
+    )
+    turning: TurningConfig = TurningConfig()
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        _check_odd(self.kernel_size)
+
+
+@dataclass(frozen=True)
+class CarNetConfig:
+    """The car orientation network: the paper's table "cars_arch"."""
+
+    kind: ClassVar[str] = "cars"
+    filters: tuple[int, ...] = (3, 6, 3)
+    kernel_size: int = option(11, "Kernel", "Odd side of the filters.", low=3, high=21)
+    in_maps: int = option(1, "Input channels", low=1, high=64)
+    crop: int = option(48, "Crop", "Side of the square around a car.", low=40, high=256)
+    norm: bool = option(True, "Normalize", "Divide maps by their spread.")
+    turning: TurningConfig = TurningConfig(orientations=20)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        _check_odd(self.kernel_size)
+
+
+@dataclass(frozen=True)
+class DigitNetConfig:
+    """The MNIST-rot network: the paper's table "mnist_arch"."""
+
+    kind: ClassVar[str] = "digits"
+    filters: tuple[int, int, int] = (6, 16, 32)
+    hidden: int = option(128, "Hidden units", low=1, high=4096)
+    classes: int = option(10, "Classes", low=2, high=1000)
+    dropout: float = option(0.7, "Dropout", low=0.0, high=0.95)
+    turning: TurningConfig = TurningConfig()
+
+
+@dataclass(frozen=True)
+class PatchNetConfig:
+    """The siamese descriptor of the patch matching experiment."""
+
+    kind: ClassVar[str] = "patches"
+    filters: tuple[int, int, int] = (3, 6, 32)
+    kernel_size: int = option(9, "Kernel", low=3, high=21)
+    bins: int = option(
+        1, "Bins", "Sectors kept apart by the last pooling.", low=1, high=64
+    )
+    turning: TurningConfig = TurningConfig()
+
+
+NetConfig = MembraneNetConfig | CarNetConfig | DigitNetConfig | PatchNetConfig
+NET_CONFIGS: dict[str, type[Any]] = {
+    c.kind: c for c in (MembraneNetConfig, CarNetConfig, DigitNetConfig, PatchNetConfig)
+}
+
+
+def _check_odd(kernel_size: int) -> None:
+    if kernel_size % 2 == 0:
+        raise ValueError(f"kernel_size must be odd, got {kernel_size}")
+
+
+def net_config_to_dict(config: NetConfig) -> dict[str, Any]:
+    """Give a config as plain values, with its kind."""
+    return {"kind": config.kind, **dataclasses.asdict(config)}
+
+
+def net_config_from_dict(values: dict[str, Any]) -> Any:
+    """Build the config that `net_config_to_dict` wrote."""
+    values = dict(values)
+    kind = values.pop("kind", None)
+    if kind not in NET_CONFIGS:
+        raise ValueError(
+            f"network kind must be one of {sorted(NET_CONFIGS)}, got {kind!r}"
+        )
+    cls = NET_CONFIGS[kind]
+    known = {item.name for item in fields(cls)}
+    if unknown := sorted(set(values) - known):
+        raise ValueError(f"unknown options {unknown} for a {kind} network")
+    values["turning"] = TurningConfig(**values.get("turning", {}))
+    if "filters" in values:
+        values["filters"] = tuple(values["filters"])
+    return cls(**values)
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """How a network is trained."""
+
+    steps: int = option(
+        2000, "Steps", "Weight updates in all.", low=1, high=10_000_000, advanced=False
+    )
+    batch: int = option(2, "Batch", "Crops per step.", low=1, high=4096)
+    crop: int = option(
+        192, "Crop", "Side of a training crop in pixels.", low=16, high=2048
+    )
+    learning_rate: float = option(
+        6e-3,
+        "Learning rate",
+        "Highest rate of the one-cycle schedule.",
+        low=1e-7,
+        high=1,
+    )
+    warmup: float = option(
+        0.1, "Warm-up", "Share of steps to get there.", low=0, high=0.9
+    )
+    weight_decay: float = option(1e-4, "Weight decay", low=0, high=1)
+    clip: float = option(
+        1.0, "Gradient clip", "Largest norm; 0 for none.", low=0, high=1e6
+    )
+    epoch_steps: int = option(
+        50,
+        "Steps per epoch",
+        "Validation and checkpoint after each.",
+        low=1,
+        high=100_000,
+    )
+    average: float = option(
+        0.2,
+        "Average",
+        "Share of the last epochs whose weights are averaged.",
+        low=0,
+        high=1,
+    )
+    patience: int = option(
+        0,
+        "Patience",
+        "Stop after so many epochs without gain; 0: never.",
+        low=0,
+        high=9999,
+    )
+    rotate: bool = option(True, "Rotate", "Turn crops by any angle.")
+    flip: bool = option(True, "Flip", "Mirror crops.")
+    scale: float = option(
+        0.15, "Scale", "Largest relative change of size.", low=0, high=0.6
+    )
+    elastic: float = option(3.0, "Elastic", "Pixels of smooth warping.", low=0, high=30)
+    intensity: float = option(
+        1.0, "Intensity", "Strength of contrast, blur and noise changes.", low=0, high=3
+    )
+    seed: int = option(0, "Seed", "Same seed, same weights.", low=0, high=2**31 - 1)
+    device: Literal["auto", "cpu", "cuda", "mps"] = option(
+        "auto", "Device", "auto takes a GPU where there is one.", advanced=False
+    )
+    mixed_precision: bool = option(True, "Mixed precision", "On CUDA only.")
+
+    def __post_init__(self) -> None:
+        check_options(self)

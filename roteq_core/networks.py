@@ -1,0 +1,326 @@
+"""The paper's four networks, as modules built from configs.
+
+Marcos et al., ICCV 2017, arXiv:1612.09346; docs/networks.md says how the doubtful rows
+of the paper's tables are read. A network knows its `stride`, to which tiles are aligned,
+and its `reach`: how far, in pixels, an output depends on its input.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from roteq_core import functional as rf
+from roteq_core.config import (
+    CarNetConfig,
+    DigitNetConfig,
+    MembraneNetConfig,
+    NetConfig,
+    PatchNetConfig,
+    TurningConfig,
+)
+from roteq_core.geometry import Basis
+from roteq_core.layers import FieldMaxPool, FieldNorm, Pool, RotConv
+
+
+def rot_conv(
+    turning: TurningConfig,
+    in_maps: int,
+    filters: int,
+    kernel_size: int,
+    *,
+    image: bool = False,
+    pool: Pool = "vector",
+    bins: int = 1,
+    padding: int | None = None,
+) -> RotConv:
+    """Make a `RotConv` that turns its filters as a config says."""
+    return RotConv(
+        in_maps,
+        filters,
+        kernel_size,
+        orientations=turning.orientations,
+        basis=Basis(turning.basis, turning.sigma, turning.rim, turning.frequencies),
+        refine=turning.refine,
+        vector_input=not image,
+        pool=pool,
+        bins=bins,
+        padding="same" if padding is None else padding,
+    )
+
+
+class MembraneMaps(NamedTuple):
+    """What the membrane network gives for each pixel."""
+
+    scores: Tensor  # (B, classes, H, W), before softmax
+    direction: Tensor  # (B, 2, H, W): strength · (cos 2θ, sin 2θ) of the membrane
+
+
+class MembraneNet(nn.Module):
+    """Segment membranes and tell their direction: the table "isbi_arch".
+
+    Four blocks of rotating convolutions at strides 1, 2, 4 and 8 are brought to full
+    size and stacked (10N fields); a 1×1 and a k×k rotating convolution look at the
+    stack; magnitudes go to the class scores, and pairs of the last fields to the
+    direction.
+
+    Parameters
+    ----------
+    config : MembraneNetConfig
+    """
+
+    stride = 8
+
+    def __init__(self, config: MembraneNetConfig):
+        super().__init__()
+        self.config = config
+        n, k, turning = config.width, config.kernel_size, config.turning
+        widths = [n, 2 * n, 3 * n, 4 * n]
+        inputs = [config.in_maps, *widths[:-1]]
+        self.blocks = nn.ModuleList(
+            rot_conv(turning, i, f, k, image=level == 0)
+            for level, (i, f) in enumerate(zip(inputs, widths, strict=True))
+        )
+        self.norms = nn.ModuleList(FieldNorm(f) for f in widths)
+        self.pool = FieldMaxPool(2)
+        self.mix = rot_conv(turning, sum(widths), 5 * n, 1)
+        self.mix_norm = FieldNorm(5 * n)
+        self.last = rot_conv(turning, 5 * n, 4 * n, k)
+        self.last_norm = FieldNorm(4 * n)
+        self.hidden = rot_conv(turning, 4 * n, 8 * n, 1, pool="magnitude")
+        self.classify = nn.Conv2d(8 * n, config.classes, 1)
+        self.direct = AxialHead(4 * n)
+
+    @property
+    def reach(self) -> int:
+        """Pixels to each side on which an output depends."""
+        half = self.config.kernel_size // 2
+        blocks = half * (1 + 2 + 4 + 8)  # at strides 1, 2, 4, 8
+        pools = 1 + 2 + 4
+        upsampling = 8
+        return blocks + pools + upsampling + half
+
+    def forward(self, image: Tensor) -> MembraneMaps:
+        """(B, C, H, W), sides multiples of 8 → maps of the same size."""
+        last = self.fields(image)["last"]
+        return MembraneMaps(self.classify(self.hidden(last)), self.direct(last))
+
+    def fields(self, image: Tensor) -> dict[str, Tensor]:
+        """Give the vector field of every layer, by name."""
+        _check_multiple(image, self.stride)
+        size = image.shape[-2:]
+        fields: dict[str, Tensor] = {}
+        stack = []
+        x = image
+        for level, (block, norm) in enumerate(
+            zip(self.blocks, self.norms, strict=True)
+        ):
+            full = norm(block(x))
+            fields[f"block{level + 1}"] = full
+            x = self.pool(full) if level < 3 else full
+            skipped = full if self.config.skip == "full" else x
+            is_full = skipped.shape[-2:] == size
+            stack.append(skipped if is_full else rf.field_upsample(skipped, size))
+        fields["mix"] = self.mix_norm(self.mix(torch.cat(stack, 1)))
+        fields["last"] = self.last_norm(self.last(fields["mix"]))
+        return fields
+
+
+class AxialHead(nn.Module):
+    """An axis (mod 180°) from vectors, equivariant by construction.
+
+    With vectors as complex numbers z_f = u + iv, a product z_f z_g turns twice as fast
+    as the image, and so does any sum
+
+        d = Σ_{f ≤ g} c_fg z_f z_g / √(|z_f z_g|)       with complex c_fg,
+
+    which is therefore strength · e^{2iθ} of an axis θ. See docs/method.md (16).
+
+    Parameters
+    ----------
+    maps : int
+        Fields at the input.
+    """
+
+    first: Tensor
+    second: Tensor
+
+    def __init__(self, maps: int):
+        super().__init__()
+        pairs = torch.combinations(torch.arange(maps), with_replacement=True)
+        self.register_buffer("first", pairs[:, 0], persistent=False)
+        self.register_buffer("second", pairs[:, 1], persistent=False)
+        self.weight = nn.Parameter(torch.randn(2, len(pairs)) * (0.1 / maps))
+
+    def forward(self, field: Tensor) -> Tensor:
+        """(B, C, 2, H, W) → (B, 2, H, W)."""
+        rf.check_field(field)
+        length = torch.linalg.vector_norm(field, dim=2, keepdim=True)
+        root = field / torch.sqrt(length + 1e-6)  # so that products grow like z, not z²
+        u, v = root.unbind(2)
+        a, b = self.first, self.second
+        real = u[:, a] * u[:, b] - v[:, a] * v[:, b]  # (B, pairs, H, W)
+        imaginary = u[:, a] * v[:, b] + v[:, a] * u[:, b]
+        re, im = self.weight
+        cos2 = torch.einsum("bphw,p->bhw", real, re) - torch.einsum(
+            "bphw,p->bhw", imaginary, im
+        )
+        sin2 = torch.einsum("bphw,p->bhw", real, im) + torch.einsum(
+            "bphw,p->bhw", imaginary, re
+        )
+        return torch.stack([cos2, sin2], 1)
+
+
+class CarNet(nn.Module):
+    """Tell where a car points: the table "cars_arch".
+
+    Three rotating convolutions without padding, 2×2 pooling, and one filter over the
+    whole remaining map, whose R responses shift around the circle as the car turns.
+
+    Parameters
+    ----------
+    config : CarNetConfig
+    """
+
+    stride = 2
+
+    def __init__(self, config: CarNetConfig):
+        super().__init__()
+        self.config = config
+        k, turning = config.kernel_size, config.turning
+        inputs = [config.in_maps, *config.filters[:-1]]
+        self.blocks = nn.ModuleList(
+            rot_conv(turning, i, f, k, image=level == 0, padding=0)
+            for level, (i, f) in enumerate(zip(inputs, config.filters, strict=True))
+        )
+        self.norms = nn.ModuleList(
+            FieldNorm(f) if config.norm else nn.Identity() for f in config.filters
+        )
+        self.pool = FieldMaxPool(2)
+        side = (config.crop - len(config.filters) * (k - 1)) // 2
+        if side < 1:
+            raise ValueError(
+                f"crop must exceed the {len(config.filters) * (k - 1)} pixels that "
+                f"{len(config.filters)} unpadded {k}x{k} layers eat, got {config.crop}"
+            )
+        self.whole = rot_conv(
+            turning, config.filters[-1], 1, side, pool="none", padding=0
+        )
+
+    def forward(self, image: Tensor) -> Tensor:
+        """(B, C, crop, crop) → R responses (B, R), or (B, R, H', W') if larger."""
+        x = image
+        for block, norm in zip(self.blocks, self.norms, strict=True):
+            x = norm(block(x))
+        responses = self.whole(self.pool(x))[:, 0]  # (B, R, H', W')
+        return responses[..., 0, 0] if responses.shape[-1] == 1 else responses
+
+    def direction(self, responses: Tensor) -> Tensor:
+        """Hard-coded cosine and sine layer: (B, R, …) → vectors (B, 2, …).
+
+        The paper's tanh and unit norm are left to the loss: `unit_vector`.
+        """
+        angles = self.whole.angles
+        count = responses.shape[1]
+        theta = angles.first + angles.step * torch.arange(
+            count, device=responses.device
+        )
+        table = torch.stack([theta.cos(), theta.sin()]).to(responses) * (2 / count)
+        return torch.einsum("br...,cr->bc...", responses, table)
+
+
+class DigitNet(nn.Module):
+    """Recognize turned digits: the table "mnist_arch".
+
+    Parameters
+    ----------
+    config : DigitNetConfig
+    """
+
+    def __init__(self, config: DigitNetConfig):
+        super().__init__()
+        self.config = config
+        turning, (a, b, c) = config.turning, config.filters
+        self.first = rot_conv(turning, 1, a, 9, image=True)
+        self.second = rot_conv(turning, a, b, 9)
+        self.third = rot_conv(turning, b, c, 9, pool="magnitude", padding=1)
+        self.norms = nn.ModuleList([FieldNorm(a), FieldNorm(b)])
+        self.pool = FieldMaxPool(2)
+        self.head = nn.Sequential(
+            nn.BatchNorm2d(c),
+            nn.Conv2d(c, config.hidden, 1),
+            nn.BatchNorm2d(config.hidden),
+            nn.ReLU(),
+            nn.Dropout(config.dropout),
+            nn.Conv2d(config.hidden, config.classes, 1),
+        )
+
+    def forward(self, image: Tensor) -> Tensor:
+        """(B, 1, 28, 28) → (B, classes)."""
+        x = self.norms[0](self.pool(self.first(image)))
+        x = self.norms[1](self.pool(self.second(x)))
+        return self.head(self.third(x)).flatten(1)
+
+
+class PatchNet(nn.Module):
+    """Describe a patch, with a tunable amount of rotation invariance.
+
+    Parameters
+    ----------
+    config : PatchNetConfig
+    """
+
+    def __init__(self, config: PatchNetConfig):
+        super().__init__()
+        self.config = config
+        turning, (a, b, c), k = config.turning, config.filters, config.kernel_size
+        self.first = rot_conv(turning, 1, a, k, image=True)
+        self.second = rot_conv(turning, a, b, k)
+        self.third = rot_conv(turning, b, c, k, pool="magnitude", bins=config.bins)
+        self.norms = nn.ModuleList([FieldNorm(a), FieldNorm(b)])
+        self.pool = FieldMaxPool(2)
+
+    def forward(self, image: Tensor) -> Tensor:
+        """(B, 1, H, W) → unit descriptors (B, filters · bins)."""
+        x = self.norms[0](self.pool(self.first(image)))
+        x = self.norms[1](self.pool(self.second(x)))
+        center = self.third(x).amax((-2, -1))
+        return F.normalize(center, dim=1)
+
+
+def build_network(config: NetConfig) -> nn.Module:
+    """Build the network of a config."""
+    kinds = {
+        MembraneNetConfig: MembraneNet,
+        CarNetConfig: CarNet,
+        DigitNetConfig: DigitNet,
+        PatchNetConfig: PatchNet,
+    }
+    if type(config) not in kinds:
+        raise ValueError(
+            f"config must be a network config, got {type(config).__name__}"
+        )
+    return kinds[type(config)](config)  # type: ignore[no-any-return]
+
+
+def count_parameters(network: nn.Module) -> int:
+    """Count what is learnt."""
+    return sum(p.numel() for p in network.parameters())
+
+
+def set_orientations(network: nn.Module, orientations: int) -> None:
+    """Turn the filters of a trained network to another number of angles R."""
+    for module in network.modules():
+        if isinstance(module, RotConv):
+            module.orientations = orientations
+
+
+def _check_multiple(image: Tensor, stride: int) -> None:
+    if any(side % stride for side in image.shape[-2:]):
+        raise ValueError(
+            f"image sides must be multiples of {stride}, got "
+            f"{tuple(image.shape[-2:])}; roteq_core.predict pads for you"
+        )
