@@ -7,6 +7,7 @@ image. No torch here, so that the viewer may import it.
 from roteq_core.synthetic.aerial import AerialScene, Car, aerial_scene
 from roteq_core.synthetic.bodies import CAR_KINDS, OTHER_KINDS
 from roteq_core.synthetic.crops import CarCrops, car_crops
+from roteq_core.synthetic.em import EMStack, em_stack
 from roteq_core.synthetic.styles import FAMILIES, AerialStyle
 
 __all__ = [
@@ -17,6 +18,8 @@ __all__ = [
     "AerialStyle",
     "Car",
     "CarCrops",
+    "EMStack",
     "aerial_scene",
     "car_crops",
+    "em_stack",
 ]
