@@ -253,7 +253,10 @@ def check_field(field: Tensor) -> None:
 def magnitude(field: Tensor) -> Tensor:
     """Length of the vectors, (B, C, H, W); its gradient at a zero vector is zero."""
     check_field(field)
-    return torch.linalg.vector_norm(field, dim=2)
+    u, v = field.unbind(2)
+    squared = u * u + v * v
+    is_zero = squared == 0
+    return torch.sqrt(squared.masked_fill(is_zero, 1)).masked_fill(is_zero, 0)
 
 
 def field_max_pool(field: Tensor, size: int = 2) -> Tensor:

@@ -1,7 +1,7 @@
 """The paper's four networks, as modules built from configs.
 
 Marcos et al., ICCV 2017, arXiv:1612.09346; docs/networks.md says how the doubtful rows
-of the paper's tables are read. A network knows its `stride`, to which tiles are aligned,
+of the paper's tables are read. A network knows its `stride`, to which tiles align,
 and its `reach`: how far, in pixels, an output depends on its input.
 """
 
@@ -132,10 +132,10 @@ class MembraneNet(nn.Module):
 class AxialHead(nn.Module):
     """An axis (mod 180°) from vectors, equivariant by construction.
 
-    With vectors as complex numbers z_f = u + iv, a product z_f z_g turns twice as fast
-    as the image, and so does any sum
+    With vectors as complex numbers z = u + iv, a product of two turns twice as fast as
+    the image, and so does any sum
 
-        d = Σ_{f ≤ g} c_fg z_f z_g / √(|z_f z_g|)       with complex c_fg,
+        d = Σ_fg c_fg z_f z_g / √(|z_f| |z_g|)       with complex c_fg,
 
     which is therefore strength · e^{2iθ} of an axis θ. See docs/method.md (16).
 
@@ -145,33 +145,25 @@ class AxialHead(nn.Module):
         Fields at the input.
     """
 
-    first: Tensor
-    second: Tensor
-
     def __init__(self, maps: int):
         super().__init__()
-        pairs = torch.combinations(torch.arange(maps), with_replacement=True)
-        self.register_buffer("first", pairs[:, 0], persistent=False)
-        self.register_buffer("second", pairs[:, 1], persistent=False)
-        self.weight = nn.Parameter(torch.randn(2, len(pairs)) * (0.1 / maps))
+        self.weight = nn.Parameter(torch.randn(2, maps, maps) * (0.1 / maps))
 
     def forward(self, field: Tensor) -> Tensor:
         """(B, C, 2, H, W) → (B, 2, H, W)."""
-        rf.check_field(field)
-        length = torch.linalg.vector_norm(field, dim=2, keepdim=True)
-        root = field / torch.sqrt(length + 1e-6)  # so that products grow like z, not z²
-        u, v = root.unbind(2)
-        a, b = self.first, self.second
-        real = u[:, a] * u[:, b] - v[:, a] * v[:, b]  # (B, pairs, H, W)
-        imaginary = u[:, a] * v[:, b] + v[:, a] * u[:, b]
-        re, im = self.weight
-        cos2 = torch.einsum("bphw,p->bhw", real, re) - torch.einsum(
-            "bphw,p->bhw", imaginary, im
+        # Divided by the root of its length, so that products grow like z, not like z².
+        root = field * torch.rsqrt(rf.magnitude(field) + 1e-6).unsqueeze(2)
+        real, imaginary = self.weight
+        # A complex 1×1 convolution on maps (u, v): [[re, -im], [im, re]].
+        kernel = torch.stack(
+            [torch.stack([real, -imaginary], -1), torch.stack([imaginary, real], -1)], 1
         )
-        sin2 = torch.einsum("bphw,p->bhw", real, im) + torch.einsum(
-            "bphw,p->bhw", imaginary, re
+        mixed = F.conv2d(
+            root.flatten(1, 2), kernel.flatten(2).flatten(0, 1)[..., None, None]
         )
-        return torch.stack([cos2, sin2], 1)
+        a, b = root.unbind(2)
+        c, d = mixed.unflatten(1, (-1, 2)).unbind(2)
+        return torch.stack([(a * c - b * d).sum(1), (a * d + b * c).sum(1)], 1)
 
 
 class CarNet(nn.Module):
