@@ -8,6 +8,7 @@ from roteq_core.synthetic.aerial import AerialScene, Car, aerial_scene
 from roteq_core.synthetic.bodies import CAR_KINDS, OTHER_KINDS
 from roteq_core.synthetic.crops import CarCrops, car_crops
 from roteq_core.synthetic.em import EMStack, em_stack
+from roteq_core.synthetic.gratings import PlaneWaves, blobs, grating, rings
 from roteq_core.synthetic.styles import FAMILIES, AerialStyle
 
 __all__ = [
@@ -19,7 +20,11 @@ __all__ = [
     "Car",
     "CarCrops",
     "EMStack",
+    "PlaneWaves",
     "aerial_scene",
+    "blobs",
     "car_crops",
     "em_stack",
+    "grating",
+    "rings",
 ]
