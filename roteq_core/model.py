@@ -1,0 +1,151 @@
+"""Models: networks with their card, saved and loaded as one safetensors file.
+
+A file holds a small input with the output it gave when it was saved; both are compared
+on loading, so that a damaged file or a change of the code is found at once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import safe_open
+from torch import Tensor, nn
+
+from roteq_core.card import ModelCard, ModelFileError, find_model, read_card
+from roteq_core.checkpoint import write_tensors
+from roteq_core.config import net_config_from_dict, net_config_to_dict
+from roteq_core.networks import build_network, count_parameters
+
+SELF_TEST_SIZE = 64
+SELF_TEST_TOLERANCE = 1e-2
+
+
+@dataclass
+class Model:
+    """One network or an ensemble of several, and their card."""
+
+    networks: list[nn.Module]
+    card: ModelCard
+
+    def to(self, device: torch.device | str) -> Model:
+        """Move all networks."""
+        for network in self.networks:
+            network.to(device)
+        return self
+
+    def save(self, path: Path | str) -> None:
+        """Write a safetensors file, with a self-test."""
+        tensors = {
+            f"{index}/{name}": value.detach().cpu().contiguous().clone()
+            for index, network in enumerate(self.networks)
+            for name, value in network.state_dict().items()
+        }
+        test_input, test_output = self._self_test()
+        tensors["self_test/input"], tensors["self_test/output"] = (
+            test_input,
+            test_output,
+        )
+        write_tensors(Path(path), tensors, {"roteq": self.card.to_json()})
+
+    def _self_test(self) -> tuple[Tensor, Tensor]:
+        generator = torch.Generator().manual_seed(0)
+        config = self.networks[0].config
+        size = getattr(config, "crop", SELF_TEST_SIZE)
+        maps = getattr(config, "in_maps", 1)
+        image = torch.randn(1, maps, size, size, generator=generator)
+        image = torch.nn.functional.avg_pool2d(image, 5, stride=1, padding=2) * 4
+        return image, self._run_self_test(image)
+
+    def _run_self_test(self, image: Tensor) -> Tensor:
+        outputs = []
+        for network in self.networks:
+            network.eval()
+            with torch.inference_mode():
+                output = network(image.to(next(network.parameters())))
+            first = output[0] if isinstance(output, tuple) else output
+            outputs.append(first.float().cpu().flatten())
+        return torch.cat(outputs).clone()
+
+
+def make_model(
+    networks: Sequence[nn.Module], *, name: str, task: str, **card: Any
+) -> Model:
+    """Put trained networks and the entries of their card together."""
+    return Model(
+        list(networks),
+        ModelCard(
+            name=name,
+            task=task,
+            networks=[net_config_to_dict(n.config) for n in networks],  # type: ignore[arg-type]
+            version=version("napari-roteq"),
+            parameters=sum(count_parameters(n) for n in networks),
+            **card,
+        ),
+    )
+
+
+def load_model(name_or_path: Path | str, *, task: str | None = None) -> Model:
+    """Load a shipped model by name, or a file, and run its self-test.
+
+    Parameters
+    ----------
+    name_or_path : str or path
+    task : str, optional
+        Refuse models made for another task.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is missing, foreign, damaged, newer than this version, or for
+        another task.
+    """
+    path = find_model(name_or_path)
+    card = read_card(path)
+    if task is not None and card.task != task:
+        raise ModelFileError(
+            f"{path.name} is a model for {card.task!r}, but {task!r} is wanted"
+        )
+    try:
+        networks = [build_network(net_config_from_dict(c)) for c in card.networks]
+    except (ValueError, TypeError) as error:
+        raise ModelFileError(f"{path} describes an unknown network: {error}") from error
+    with safe_open(path, framework="pt") as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    for index, network in enumerate(networks):
+        start = f"{index}/"
+        state = {k[len(start) :]: v for k, v in tensors.items() if k.startswith(start)}
+        try:
+            network.load_state_dict(state)
+        except RuntimeError as error:
+            raise ModelFileError(f"{path} does not fit its network: {error}") from error
+        network.eval()
+    model = Model(networks, card)
+    _check_self_test(model, tensors, path)
+    return model
+
+
+def _check_self_test(model: Model, tensors: dict[str, Tensor], path: Path) -> None:
+    if "self_test/input" not in tensors:
+        raise ModelFileError(f"{path} has no self-test")
+    expected = tensors["self_test/output"]
+    found = model._run_self_test(tensors["self_test/input"])
+    # A near tie between orientations may fall the other way on another machine, so
+    # that few pixels may differ; the typical one may not.
+    gap = (found - expected).abs().median() if found.shape == expected.shape else None
+    scale = expected.abs().mean().clamp(min=1e-6)
+    if gap is None or not gap <= SELF_TEST_TOLERANCE * scale:
+        raise ModelFileError(
+            f"{path} does not give the output that it was saved with: the file is "
+            "damaged or was made by an incompatible version"
+        )
+
+
+def with_card(model: Model, **changes: Any) -> Model:
+    """Give the same networks with some entries of the card changed."""
+    return Model(model.networks, dataclasses.replace(model.card, **changes))
