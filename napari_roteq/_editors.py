@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
-from qtpy.QtCore import Qt, Signal  # type: ignore[attr-defined]
+from qtpy.QtCore import QLocale, Qt, Signal  # type: ignore[attr-defined]
 from qtpy.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -67,9 +67,7 @@ class _IntEditor(Editor):
     def __init__(self, options: Mapping[str, Any]) -> None:
         super().__init__(part := _SpinBox())
         self._box = part
-        part.setRange(
-            options.get("min", -_LARGEST_INT), options.get("max", _LARGEST_INT)
-        )
+        part.setRange(*_limits(options, _LARGEST_INT))
         part.setSingleStep(options.get("step", 1))
         part.setSuffix(_suffix(options))
         part.valueChanged.connect(self.changed)
@@ -87,15 +85,13 @@ class _FloatEditor(Editor):
         super().__init__(part := _DoubleSpinBox())
         self._box = part
         self._exact: float | None = None  # what was set, before the box rounds it
-        step = options.get("step", 0.1)
-        numbers = [step, *(v for v in (default, options.get("min")) if v is not None)]
-        part.setDecimals(max(2, *(_digits(number) for number in numbers)))
-        low, high = options.get("min"), options.get("max")
-        part.setRange(
-            -_LARGEST_FLOAT if low is None else low,
-            _LARGEST_FLOAT if high is None else high,
-        )
-        part.setSingleStep(step)
+        numbers = [default, *(options.get(name) for name in ("step", "low", "high"))]
+        part.setDecimals(max([2, *(_digits(n) for n in numbers if n is not None)]))
+        part.setRange(*_limits(options, _LARGEST_FLOAT))
+        if "step" in options:
+            part.setSingleStep(options["step"])
+        else:
+            part.setStepType(part.StepType.AdaptiveDecimalStepType)
         part.setSuffix(_suffix(options))
         part.valueChanged.connect(self._on_value_changed)
 
@@ -204,7 +200,7 @@ def editor_for(
     annotation : type
         bool, int, float, str, Path, a Literal, or one of these `| None`.
     options : mapping
-        `min`, `max`, `step`, `choices`, `unit`, `none` (what None means), `folder`.
+        `low`, `high`, `step`, `choices`, `unit`, `none` (what None means), `folder`.
     label : str
         Stands beside the box of a bool.
     default : value, optional
@@ -257,12 +253,22 @@ class _DoubleSpinBox(_PatientWheel, QDoubleSpinBox):
     def __init__(self) -> None:
         super().__init__()
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setLocale(QLocale.c())  # a point, as in files and on the command line
+
+    def textFromValue(self, value: float) -> str:
+        text = f"{value:.{self.decimals()}f}"
+        return text.rstrip("0").rstrip(".") or "0"
 
 
 class _ComboBox(_PatientWheel, QComboBox):
     def __init__(self) -> None:
         super().__init__()
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+
+def _limits(options: Mapping[str, Any], largest: Any) -> tuple[Any, Any]:
+    low, high = options.get("low"), options.get("high")
+    return -largest if low is None else low, largest if high is None else high
 
 
 def _suffix(options: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """A config dataclass as a form, and back.
 
 Defaults, limits, labels and tips live once, in the metadata of the fields: `label`,
-`tip`, `unit`, `min`, `max`, `step`, `choices`, `advanced`, `none` (what None means),
+`tip`, `unit`, `low`, `high`, `step`, `choices`, `advanced`, `none` (what None means),
 `hidden`. A field that cannot be edited keeps the value it was given.
 """
 

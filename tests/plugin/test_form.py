@@ -10,21 +10,23 @@ from qtpy.QtGui import QWheelEvent
 from qtpy.QtWidgets import QApplication, QLabel, QSpinBox, QToolButton
 
 from napari_roteq._form import Form
+from roteq_core.config import NET_CONFIGS, TrainConfig
 
 
 @dataclass(frozen=True)
 class Config:
     epochs: int = field(
-        default=20, metadata={"min": 1, "max": 500, "tip": "How often", "unit": "times"}
+        default=20,
+        metadata={"low": 1, "high": 500, "tip": "How often", "unit": "times"},
     )
-    rate: float = field(default=3e-4, metadata={"min": 0.0, "step": 1e-4})
+    rate: float = field(default=3e-4, metadata={"low": 0.0, "step": 1e-4})
     device: Literal["auto", "cpu", "cuda"] = "auto"
     average: bool = field(default=True, metadata={"label": "Average the weights"})
     note: str = ""
     orientations: int = field(
         default=8, metadata={"choices": (4, 8, 16), "advanced": True}
     )
-    crop: int | None = field(default=None, metadata={"min": 8, "advanced": True})
+    crop: int | None = field(default=None, metadata={"low": 8, "advanced": True})
     folder: Path = Path("runs")
     widths: tuple[int, ...] = (8, 16)
     secret: int = field(default=3, metadata={"hidden": True})
@@ -65,6 +67,32 @@ def test_what_is_set_can_be_got(form):
     assert form.value() == OTHER
     form.set_value(Config())
     assert form.value() == Config()
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        TrainConfig(steps=7, learning_rate=1.25e-5, device="cpu", rotate=False),
+        *(make() for make in NET_CONFIGS.values()),
+    ],
+    ids=lambda config: type(config).__name__,
+)
+def test_every_config_of_the_core_goes_round(qtbot, config):
+    form = Form(type(config))
+    qtbot.addWidget(form)
+    assert form.value() == type(config)()
+    form.set_value(config)
+    assert form.value() == config
+
+
+def test_floats_are_written_without_idle_zeros(qtbot):
+    form = Form(TrainConfig)
+    qtbot.addWidget(form)
+    assert form.editor("learning_rate").part.text() == "0.006"
+    form.editor("learning_rate").part.stepUp()
+    assert form.value().learning_rate == pytest.approx(0.0061)
+    form.editor("clip").part.setValue(0)
+    assert form.editor("clip").part.text() == "0"
 
 
 def test_an_instance_gives_its_own_values(qtbot):
