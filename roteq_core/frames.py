@@ -17,6 +17,8 @@ import pickle
 import struct
 from typing import IO, Any
 
+import numpy as np
+
 
 class FrameError(Exception):
     """A frame arrived whole but its value could not be rebuilt here."""
@@ -70,9 +72,10 @@ def read_frame(pipe: IO[bytes], *, refuse: tuple[str, ...] = ()) -> Any:
         raise FrameError(f"{type(error).__name__}: {error}") from error
 
 
-def _read_exactly(pipe: IO[bytes], size: int) -> bytearray:
-    content = bytearray(size)  # writable, so that arrays made of it are too
-    rest = memoryview(content)
+def _read_exactly(pipe: IO[bytes], size: int) -> memoryview:
+    # Not a bytearray: filling that with zeros would hold up the other threads.
+    content = np.empty(size, np.uint8).data
+    rest = content
     while rest:
         count = pipe.readinto(rest)  # type: ignore[attr-defined]
         if not count:
@@ -83,7 +86,7 @@ def _read_exactly(pipe: IO[bytes], size: int) -> bytearray:
 
 class _Unpickler(pickle.Unpickler):
     def __init__(
-        self, file: IO[bytes], buffers: list[bytearray], refuse: tuple[str, ...]
+        self, file: IO[bytes], buffers: list[memoryview], refuse: tuple[str, ...]
     ) -> None:
         super().__init__(file, buffers=buffers)
         self._refuse = refuse
