@@ -8,8 +8,9 @@ from roteq_core.synthetic.aerial import AerialScene, Car, aerial_scene
 from roteq_core.synthetic.bodies import CAR_KINDS, OTHER_KINDS
 from roteq_core.synthetic.crops import CarCrops, car_crops
 from roteq_core.synthetic.em import EMStack, em_stack
+from roteq_core.synthetic.families import FAMILIES
 from roteq_core.synthetic.gratings import PlaneWaves, blobs, grating, rings
-from roteq_core.synthetic.styles import FAMILIES, AerialStyle
+from roteq_core.synthetic.styles import AerialStyle
 
 __all__ = [
     "CAR_KINDS",

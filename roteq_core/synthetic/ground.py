@@ -181,3 +181,14 @@ def block(
         (forward[0], right[1]),
     ]
     return frame(np.array(corners), origin, heading_deg)
+
+
+def circle(
+    middle: tuple[float, float], radius: float, *, clockwise: bool
+) -> np.ndarray:
+    """Give a closed ring (n, 2) of points half a meter or so apart."""
+    angle = np.linspace(0, 2 * np.pi, max(12, int(radius * 8)))
+    if not clockwise:
+        angle = -angle
+    ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return np.asarray(ring * max(radius, 0.1) + np.array(middle))

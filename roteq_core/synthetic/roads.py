@@ -11,6 +11,7 @@ from roteq_core.synthetic.fleet import fleet_vehicle, marking_color
 from roteq_core.synthetic.ground import Surface, block, dashes, normals, strip
 from roteq_core.synthetic.mesh import Pose
 from roteq_core.synthetic.occupancy import Parked, Taken
+from roteq_core.synthetic.paintwork import arrow, manhole, striped_curb, zebra
 from roteq_core.synthetic.site import Site
 from roteq_core.synthetic.styles import AerialStyle
 
@@ -131,8 +132,11 @@ def mark_roads(
     dash, gap = rng.uniform(1.0, 4.0), rng.uniform(1.5, 6.0)
     width = rng.uniform(0.1, 0.2)
     edge_lines = rng.random() < 0.6
+    stripes = int(rng.integers(3)) if rng.random() < 0.2 else None
     for road in roads:
         others = [other for other in roads if other is not road]
+        if stripes is not None:
+            _add_curbs(site, style, road, others, stripes)
         low, high = road.edges(left_traffic=style.left_traffic)
         edges = [low + 0.25, high - 0.25] if edge_lines else []
         middle = [-road.median / 2 - 0.1, road.median / 2 + 0.1]
@@ -146,6 +150,37 @@ def mark_roads(
             outer = offset + np.sign(offset) * road.lane / 2
             if low + 0.5 < outer < high - 0.5:
                 _mark(rng, site, style, (road, outer, width, (dash, gap)), others)
+
+
+def _add_curbs(
+    site: Site, style: AerialStyle, road: Road, others: list[Road], colors: int
+) -> None:
+    for edge in road.edges(left_traffic=style.left_traffic):
+        for piece, color in striped_curb(road.line, edge, colors=colors):
+            middle = piece.mean(axis=0, keepdims=True)
+            if not any(other.covers(middle)[0] for other in others):
+                site.markings.append((piece, color))
+
+
+def dress_lanes(
+    rng: np.random.Generator, site: Site, style: AerialStyle, roads: list[Road]
+) -> None:
+    """Add arrows that point where the traffic goes, and manholes."""
+    arrows = rng.random() < 0.35 and style.marking != "none"
+    for road in roads:
+        for offset, against in _lanes(road, left_traffic=style.left_traffic):
+            for at in np.arange(rng.uniform(0, 30), len(road.line) * 1.5, 30.0):
+                pose = _pose(rng, road.line, at, offset, against=against)
+                if pose is None:
+                    continue
+                if arrows:
+                    color, place = marking_color(rng, style), (pose.x, pose.y)
+                    mark = arrow(place, pose.heading_cw_from_up_deg, color)
+                    site.markings.append(mark)
+                elif rng.random() < 0.3:
+                    side = rng.normal(0, 1, 2)
+                    hole = manhole(rng, pose.x + side[0], pose.y + side[1])
+                    site.markings.append(hole)
 
 
 def _mark(
@@ -182,9 +217,7 @@ def mark_arms(
         low, high = road.edges(left_traffic=style.left_traffic)
         color = marking_color(rng, style)
         if rng.random() < 0.5:
-            for offset in np.arange(low + 0.4, high - 0.5, 1.0):
-                bar = block(origin, heading, (-1.5, 1.5), (offset, offset + 0.5))
-                site.markings.append((bar, color))
+            site.markings.extend(zebra(origin, heading, (low, high), color))
         elif rng.random() < 0.7:
             bar = block(origin, heading, (-0.2, 0.2), (low + 0.3, high - 0.3))
             site.markings.append((bar, color))

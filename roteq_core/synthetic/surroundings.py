@@ -8,6 +8,13 @@ from roteq_core.synthetic.fleet import fleet_vehicle, marking_color
 from roteq_core.synthetic.ground import Surface, block, dashes, frame
 from roteq_core.synthetic.mesh import Pose
 from roteq_core.synthetic.occupancy import Parked
+from roteq_core.synthetic.paintwork import (
+    arrow,
+    hatching,
+    manhole,
+    striped_curb,
+    zebra,
+)
 from roteq_core.synthetic.site import Site
 from roteq_core.synthetic.styles import AerialStyle
 from roteq_core.synthetic.traffic import Vehicle, random_clutter
@@ -28,6 +35,7 @@ def surroundings(
         maker = _yard
     site = maker(rng, style, car, heading, extent)
     _part(site, car, heading)
+    _dress(rng, site, style, heading, extent)
     _scatter(rng, site, style, car, extent)
     return site
 
@@ -227,6 +235,34 @@ def _yard(
             way = heading + rng.normal(0, 15) + 180 * (rng.random() < 0.5)
             site.vehicles.append((other, Pose(float(place[0]), float(place[1]), way)))
     return site
+
+
+def _dress(
+    rng: np.random.Generator,
+    site: Site,
+    style: AerialStyle,
+    heading: float,
+    extent: float,
+) -> None:
+    """Add an arrow, a manhole, a zebra crossing, hatching or a curb now and then."""
+    draws = rng.random(5)
+    place = _aside(rng, 0.0, 0.7 * extent)
+    color = marking_color(rng, style)
+    if draws[0] < 0.05:
+        site.markings.append(arrow(place, heading + 180 * (draws[1] < 0.4), color))
+    elif draws[0] < 0.12:
+        site.markings.append(manhole(rng, *place))
+    elif draws[0] < 0.17:
+        turn = heading + 90 * (draws[1] < 0.5) + rng.normal(0, 10)
+        site.markings.extend(zebra(place, turn, (-extent, extent), color))
+    elif draws[0] < 0.22:
+        site.markings.extend(hatching(rng, place, rng.uniform(0, 360), color))
+    elif draws[0] < 0.27:
+        ends = np.array([(-extent, 0.0), (extent, 0.0)])
+        line = frame(ends, (0, 0), heading + rng.normal(0, 4))
+        side = 1.0 if draws[1] < 0.5 else -1.0
+        offset = side * rng.uniform(1.2, 0.5 * extent)
+        site.markings.extend(striped_curb(line, offset, colors=int(rng.integers(3))))
 
 
 def _scatter(
