@@ -36,8 +36,8 @@ _ADVICE = (
     ),
     (
         r"^(ImportError|ModuleNotFoundError|OSError).*(torch|c10|fbgemm)",
-        "PyTorch could not be loaded. Reinstall it as docs/install.md says; the "
-        "details name the missing part.",
+        "PyTorch could not be loaded. Run “roteq doctor” in a terminal: it says what "
+        "is missing and how to install it.",
     ),
     (
         r"^RuntimeError.*(size of tensor|shape|channels|expected input|size mismatch)",

@@ -12,8 +12,8 @@ from napari_roteq._errors import JobError, explain, explain_death, explain_excep
         ("RuntimeError", "DefaultCPUAllocator: can't allocate memory", "smaller tile"),
         ("MemoryError", "", "smaller tile"),
         ("RuntimeError", "CUDA error: no kernel image", "“cpu”"),
-        ("OSError", "[WinError 1114] c10.dll failed", "Reinstall"),
-        ("ModuleNotFoundError", "No module named 'torch'", "Reinstall"),
+        ("OSError", "[WinError 1114] c10.dll failed", "roteq doctor"),
+        ("ModuleNotFoundError", "No module named 'torch'", "roteq doctor"),
         (
             "RuntimeError",
             "expected input to have 1 channels, got 3",
