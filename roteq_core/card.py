@@ -100,8 +100,8 @@ def read_card(path: Path | str) -> ModelCard:
             metadata = file.metadata() or {}
     except (SafetensorError, OSError) as error:
         raise ModelFileError(
-            f"{path} is not a safetensors file ({error}); pickled models (.pt, .pth) are "
-            "never loaded"
+            f"{path} is not a safetensors file ({error}); pickled models (.pt, .pth) "
+            "are never loaded"
         ) from error
     if "roteq" not in metadata:
         raise ModelFileError(f"{path} is a safetensors file but not a roteq model")
@@ -122,7 +122,8 @@ def find_model(name_or_path: Path | str) -> Path:
     if path.is_file():
         return path
     raise ModelFileError(
-        f"there is no model {str(name_or_path)!r}: give a file, or one of {list(shipped)}"
+        f"there is no model {str(name_or_path)!r}: give a file, or one of "
+        f"{list(shipped)}"
     )
 
 

@@ -107,6 +107,11 @@ class CarNetConfig:
     in_maps: int = option(1, "Input channels", low=1, high=64)
     crop: int = option(48, "Crop", "Side of the square around a car.", low=40, high=256)
     norm: bool = option(True, "Normalize", "Divide maps by their spread.")
+    early_pool: bool = option(
+        False,
+        "Pool early",
+        "Pool after the first layer, which makes wide networks cheap, not the last.",
+    )
     turning: TurningConfig = TurningConfig(orientations=20)
 
     def __post_init__(self) -> None:
@@ -233,6 +238,36 @@ class TrainConfig:
         "auto", "Device", "auto takes a GPU where there is one.", advanced=False
     )
     mixed_precision: bool = option(True, "Mixed precision", "On CUDA only.")
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+@dataclass(frozen=True)
+class SegmentOptions:
+    """How to segment."""
+
+    model: str = option(
+        "membranes", "Model", "A shipped name or a file.", advanced=False
+    )
+    device: Literal["auto", "cpu", "cuda", "mps"] = option(
+        "auto", "Device", "auto takes a GPU where there is one.", advanced=False
+    )
+    tile: int = option(
+        512, "Tile", "Pixels at once; less needs less memory.", low=16, high=16384
+    )
+    turns: int = option(
+        1, "Test-time turns", "Average over turned and mirrored copies.", low=1, high=64
+    )
+    cells: bool = option(False, "Cells", "Also cut out cells.", advanced=False)
+    direction: bool = option(False, "Direction", "Also the direction of membranes.")
+    threshold: float = option(
+        0.5, "Threshold", "Membrane strength that parts two cells.", low=0.0, high=1.0
+    )
+    pixel_size_nm: float | None = option(
+        None, "Pixel size", "Nanometers; resampled to the model's.", low=0.01, high=1e5
+    )
+    inverted: bool = option(False, "Inverted", "Membranes are bright, not dark.")
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import typer
 
 import roteq_core
-from roteq_core.cli import demo, doctor
+from roteq_core.cli import demo, doctor, models, score, segment
 
 app = typer.Typer(
     name="roteq",
@@ -22,6 +22,9 @@ app = typer.Typer(
 # A group of commands: app.add_typer(module.app, name="membranes").
 app.command()(doctor.doctor)
 app.command()(demo.demo)
+app.command()(segment.segment)
+app.command()(score.score)
+app.command()(models.models)
 
 
 def _show_version(wanted: bool) -> None:

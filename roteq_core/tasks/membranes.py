@@ -209,7 +209,7 @@ class MembraneTask:
         result = score_stack(
             probability,
             truth.astype(np.uint8),
-            thresholds=np.linspace(0.1, 0.9, 9),
+            thresholds=[i / 10 for i in range(1, 10)],
             polarity="membranes",
             truth_kind="membranes",
         )

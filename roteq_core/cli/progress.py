@@ -1,0 +1,77 @@
+"""What every command shares: a progress bar over a job, and errors in one sentence."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from roteq_core.jobs import Job, Report
+
+Result = TypeVar("Result")
+console = Console(stderr=True)
+
+
+def follow(
+    job: Job[Result],
+    label: str,
+    on_report: Callable[[Report], str | None] | None = None,
+) -> Result:
+    """Run a job under a progress bar on the terminal; Ctrl-C stops it cleanly.
+
+    Parameters
+    ----------
+    job : Job
+    label : str
+        What stands before the bar.
+    on_report : callable, optional
+        Sees each report; a text that it returns is printed above the bar.
+    """
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[text]}"),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        line = bar.add_task(label, total=None, text="")
+        try:
+            while True:
+                report = next(job)
+                total = report.total or None
+                bar.update(line, total=total, completed=report.done, text=report.text)
+                if on_report and (text := on_report(report)):
+                    console.print(text, highlight=False)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        except KeyboardInterrupt:
+            job.close()
+            console.print("stopped")
+            raise typer.Exit(130) from None
+
+
+def plain_errors(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Show users' mistakes as one sentence and exit with 1, without a traceback."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return command(*args, **kwargs)
+        except (ValueError, OSError, MemoryError) as error:
+            console.print(f"[red]error:[/red] {error}", highlight=False, soft_wrap=True)
+            raise typer.Exit(1) from None
+
+    return run
