@@ -45,8 +45,9 @@ def test_many_points_give_few_drawings(made, qtbot, monkeypatch):
     began = time.monotonic()
     for epoch in range(1, 500):
         plot.add(epoch, 1 / epoch, 1.2 / epoch)
-    qtbot.waitUntil(lambda: len(drawings) > 0, timeout=5000)
-    assert len(drawings) <= 1 + (time.monotonic() - began) / 0.3
+    qtbot.waitUntil(lambda: bool(plot.axes.lines), timeout=5000)
+    # Qt itself may ask for one when the window appears.
+    assert 1 <= len(drawings) <= 2 + (time.monotonic() - began) / 0.3
     assert len(plot.axes.lines[0].get_xdata()) == 499
 
 
