@@ -150,7 +150,7 @@ def turning_operator(
     Returns
     -------
     TurningOperator
-        Exact for quarter turns: there it permutes the taps.
+        Exact for quarter turns: a further one permutes the taps.
     """
     if not isinstance(kernel_size, int) or kernel_size < 1:
         raise ValueError(f"kernel_size must be an integer >= 1, got {kernel_size!r}")
@@ -160,35 +160,49 @@ def turning_operator(
         operator = TurningOperator(harmonics, _trig(angles, 0))
     elif basis.frequencies is None:
         matrices = _turning_matrices(kernel_size, angles, basis)
+        if basis.kind != "bilinear":
+            matrices = _blind_to_flat(matrices)
         operator = TurningOperator(matrices, torch.eye(len(angles)).double())
     else:
         harmonics = _band_limited(kernel_size, basis)
         operator = TurningOperator(harmonics, _trig(angles, basis.frequencies))
     if vector:
         operator = _with_turned_vectors(operator, angles)
+    if operator.trig.shape[1] > orientations:  # the turned filters are fewer
+        eye = torch.eye(orientations).double()
+        operator = TurningOperator(operator.matrices(), eye)
     return operator
 
 
 def _turning_matrices(kernel_size: int, angles: Tensor, basis: Basis) -> Tensor:
     """(R, k², k²): weight of canonical tap q in turned tap p."""
     taps = _tap_positions(kernel_size)  # (P, 2)
-    cos, sin = _exact_cos_sin(angles)
-    turn = torch.stack([cos, -sin, sin, cos], -1).reshape(-1, 2, 2)
     radius = taps.norm(dim=1)
+    matrices = torch.stack(
+        [
+            _turning_matrix(taps, torch.stack([c, -s, s, c]).reshape(2, 2), basis)
+            for c, s in zip(*_exact_cos_sin(angles), strict=True)
+        ]
+    )
     if basis.kind == "bilinear":
-        read_at = torch.einsum("rji,pj->rpi", turn, taps)
-        gap = read_at[:, :, None] - taps  # (R, P, Q, 2)
         disc = (radius <= kernel_size / 2 + 1e-9).double()
-        return _tent(gap) * disc[:, None] * disc
-    moved_to = torch.einsum("rij,qj->rqi", turn, taps)
-    gap = taps[:, None] - moved_to[:, None]  # (R, P, Q, 2)
+        return matrices * torch.outer(disc, disc)
     fade = ((kernel_size / 2 - radius) / basis.rim + 0.5).clamp(0, 1)
     window = torch.sin(fade * math.pi / 2) ** 2
+    return matrices * window[:, None]
+
+
+def _turning_matrix(taps: Tensor, turn: Tensor, basis: Basis) -> Tensor:
+    """(k², k²) for one turn (2, 2), before the rim is cut off."""
+    if basis.kind == "bilinear":  # read the filter at the place that p turns back to
+        return _tent((taps @ turn)[:, None] - taps)
+    gap = taps[:, None] - taps @ turn.T  # (P, Q, 2), from where q has moved
     if basis.kind == "spread":
-        return _tent(gap) * window[:, None]
-    sigma = min(basis.sigma, 0.3 * kernel_size)  # a 3x3 filter keeps its details
-    bumps = torch.exp(-gap.square().sum(-1) / (2 * sigma**2))
-    return bumps * window[:, None] / (2 * math.pi * sigma**2)
+        return _tent(gap)
+    side = round(math.sqrt(len(taps)))
+    sigma = min(basis.sigma, 0.3 * side)  # a 3x3 filter keeps its details
+    bumps: Tensor = torch.exp(-gap.square().sum(-1) / (2 * sigma**2))
+    return bumps / (2 * math.pi * sigma**2)
 
 
 def _tent(gap: Tensor) -> Tensor:
@@ -221,7 +235,7 @@ def _exact_cos_sin(angles: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _trig(angles: Tensor, frequencies: int) -> Tensor:
-    """(R, 2·frequencies + 1): 1, cos α, sin α, cos 2α, …"""
+    """Columns 1, cos α, sin α, cos 2α, … of R angles: (R, 2·frequencies + 1)."""
     columns = [torch.ones_like(angles)]
     for n in range(1, frequencies + 1):
         columns += _exact_cos_sin(n * angles)
@@ -233,15 +247,21 @@ def _band_limited(kernel_size: int, basis: Basis) -> Tensor:
     assert basis.frequencies is not None
     steps = 8 * max(8, basis.frequencies)
     angles = orientation_angles(steps)
-    matrices = _turning_matrices(kernel_size, angles, basis)
+    matrices = _blind_to_flat(_turning_matrices(kernel_size, angles, basis))
     trig = _trig(angles, basis.frequencies)
-    harmonics = torch.einsum("rk,rpq->kpq", trig, matrices) * (2 / steps)
+    harmonics: Tensor = torch.einsum("rk,rpq->kpq", trig, matrices) * (2 / steps)
     harmonics[0] /= 2
-    # A flat image has no direction: only the constant term may answer to it.
-    window = matrices.mean(0).sum(1)
-    window = window / window.sum()
-    harmonics[1:] -= window[:, None] * harmonics[1:].sum(1, keepdim=True)
     return harmonics
+
+
+def _blind_to_flat(matrices: Tensor) -> Tensor:
+    """Give the turned filters (R, P, Q) the same sum at every angle.
+
+    A flat image has no direction, so no orientation may answer to it more than others.
+    """
+    window = matrices.mean(0).sum(1)
+    sums = matrices.sum(1, keepdim=True)  # (R, 1, Q)
+    return matrices - (window / window.sum())[:, None] * (sums - sums.mean(0))
 
 
 def _with_turned_vectors(operator: TurningOperator, angles: Tensor) -> TurningOperator:
