@@ -81,15 +81,32 @@ def rotating_conv(
     -------
     Tensor of shape (B, F, R, H', W')
     """
-    bank = harmonic_bank(weight, operator)
+    return convolve_bank(
+        x,
+        harmonic_bank(weight, operator),
+        operator.trig,
+        bias=bias,
+        stride=stride,
+        padding=padding,
+    )
+
+
+def convolve_bank(
+    x: Tensor,
+    bank: Tensor,
+    trig: Tensor,
+    *,
+    bias: Tensor | None = None,
+    stride: int = 1,
+    padding: int = 0,
+) -> Tensor:
+    """Do the work of `rotating_conv` with a bank from `harmonic_bank`."""
     maps = x.flatten(1, 2) if x.ndim == 5 else x
     maps = maps.contiguous(memory_format=torch.channels_last)
     bank = bank.contiguous(memory_format=torch.channels_last)
     coefficients = F.conv2d(maps, bank, stride=stride, padding=padding)
-    coefficients = coefficients.unflatten(1, (weight.shape[0], -1))
-    responses = torch.einsum(
-        "bfkhw,rk->bfrhw", coefficients, operator.trig.to(coefficients)
-    )
+    coefficients = coefficients.unflatten(1, (-1, trig.shape[1]))
+    responses = torch.einsum("bfkhw,rk->bfrhw", coefficients, trig.to(coefficients))
     if bias is not None:
         responses = responses + bias.to(responses)[:, None, None, None]
     return responses
@@ -105,7 +122,7 @@ def orientation_pool(
 
         ρ = max_r y_r,   θ = α_argmax,   (u, v) = ReLU(ρ) (cos θ, sin θ)
 
-    Where all orientations answer alike there is no direction, and the vector is zero.
+    Where no orientation wins there is no direction, and the vector is zero: `is_flat`.
 
     Parameters
     ----------
@@ -126,17 +143,25 @@ def orientation_pool(
     y = responses.movedim(2, -1)  # (B, C, H, W, R)
     peak = find_peak(y, angles.cyclic)
     rho, theta = refine_peak(peak, angles) if refine else plain_peak(peak, angles)
-    rho = torch.where(is_flat(y), torch.zeros_like(rho), rho.relu())
-    return torch.stack([rho * theta.cos(), rho * theta.sin()], 2)
+    rho = rho.relu().masked_fill(is_flat(y, angles.cyclic), 0)
+    vector = torch.stack([rho * theta.cos(), rho * theta.sin()], 2)
+    return vector.to(responses.dtype)
 
 
 class Peak(NamedTuple):
-    """The winning response, its neighbors' and its index."""
+    """The winning response, those beside it, and the index of the winner."""
 
     left: Tensor
     top: Tensor
     right: Tensor
-    index: Tensor
+    winner: Tensor
+
+    def at_least_single(self) -> Peak:
+        """The same in float32 if it is in half precision, too coarse for angles."""
+        if self.top.dtype not in (torch.float16, torch.bfloat16):
+            return self
+        left, top, right = (y.float() for y in self[:3])
+        return Peak(left, top, right, self.winner)
 
 
 def neighbors(count: int, cyclic: bool, device: torch.device) -> tuple[Tensor, Tensor]:
@@ -163,34 +188,45 @@ def find_peak(y: Tensor, cyclic: bool) -> Peak:
 
 def plain_peak(peak: Peak, angles: Orientations) -> tuple[Tensor, Tensor]:
     """ρ and θ of the winner itself."""
-    theta = angles.first + peak.index.to(peak.top.dtype) * angles.step
+    peak = peak.at_least_single()
+    theta = angles.first + peak.winner.to(peak.top.dtype) * angles.step
     return peak.top, theta
 
 
 def refine_peak(peak: Peak, angles: Orientations) -> tuple[Tensor, Tensor]:
     """ρ and θ at the top of the parabola through three responses: method.md (11)."""
+    peak = peak.at_least_single()
     slope = peak.right - peak.left
     bend = 2 * peak.top - peak.left - peak.right
     bent = bend > 0
     offset = torch.where(bent, slope / (2 * torch.where(bent, bend, 1.0)), 0.0)
     rho = peak.top + slope * offset / 4
-    theta = angles.first + (peak.index.to(rho.dtype) + offset) * angles.step
+    theta = angles.first + (peak.winner.to(rho.dtype) + offset) * angles.step
     return rho, theta
 
 
 def flat_tolerance(dtype: torch.dtype) -> float:
-    """How much responses may differ, relative to the largest, and still be alike."""
+    """How much responses may differ, relative to the winner, and still be alike."""
     return math.sqrt(torch.finfo(dtype).eps) / 4
 
 
-def is_flat(y: Tensor) -> Tensor:
-    """Whether responses (..., R) prefer no orientation: (...), boolean."""
-    if y.shape[-1] == 1:
+def is_flat(y: Tensor, cyclic: bool = True) -> Tensor:
+    """Whether responses (..., R) prefer no orientation: (...), boolean.
+
+    That is so where all are alike. Around a circle of 4n orientations it is also so
+    where they repeat after each quarter turn, as they do in the middle of a cross, or
+    on flat ground under a filter whose turned versions differ in their sums.
+    """
+    count = y.shape[-1]
+    if count == 1:
         return torch.zeros(y.shape[:-1], dtype=torch.bool, device=y.device)
     y = y.detach()
-    high, low = y.amax(-1), y.amin(-1)
-    size = torch.maximum(high.abs(), low.abs())
-    return high - low <= flat_tolerance(y.dtype) * size
+    fourfold = cyclic and count % 4 == 0
+    quarters = y.unflatten(-1, (4 if fourfold else count, -1))
+    high, low = quarters.amax(-2), quarters.amin(-2)
+    size = high.amax(-1).abs()
+    flat: Tensor = (high - low).amax(-1) <= flat_tolerance(y.dtype) * size
+    return flat
 
 
 def sector_pool(
@@ -209,8 +245,12 @@ def sector_pool(
     ----------
     responses : Tensor of shape (B, C, R, H, W)
     bins : int
-        Between 1 and R. Sector s holds the angles around 2π s / bins.
+        Between 1 and R. Sector s holds the angles around 2π s / bins; a limited range
+        of tilts is cut into equal parts.
     keep : {"magnitude", "vector"}
+        Vectors are zero where no orientation wins, as in `orientation_pool`.
+    angles : Orientations, optional
+        What the R responses stand for; the full circle from 0 if not given.
 
     Returns
     -------
@@ -220,19 +260,31 @@ def sector_pool(
     count = responses.shape[2]
     if not 1 <= bins <= count:
         raise ValueError(f"bins must lie between 1 and R = {count}, got {bins}")
+    if keep not in ("magnitude", "vector"):
+        raise ValueError(f"keep must be 'magnitude' or 'vector', got {keep!r}")
     angles = angles or full_circle(count)
-    sector = (torch.arange(count) * bins + count // 2).div(count, rounding_mode="floor")
-    pooled = []
+    sector = _sectors(count, bins, angles.cyclic).to(responses.device)
+    tops, thetas = [], []
     for s in range(bins):
-        members = torch.nonzero(sector % bins == s)[:, 0].to(responses.device)
+        members = torch.nonzero(sector == s)[:, 0]
         top, index = responses[:, :, members].max(2)
-        theta = angles.first + members[index].to(top.dtype) * angles.step
-        if keep == "magnitude":
-            pooled.append(top.relu())
-        else:
-            rho = top.relu()
-            pooled.append(torch.stack([rho * theta.cos(), rho * theta.sin()], 2))
-    return torch.stack(pooled, 2).flatten(1, 2)
+        tops.append(top.relu())
+        thetas.append(angles.first + members[index] * angles.step)
+    rho = torch.stack(tops, 2)  # (B, C, bins, H, W)
+    if keep == "magnitude":
+        return rho.flatten(1, 2)
+    flat = is_flat(responses.movedim(2, -1), angles.cyclic)
+    rho = rho.masked_fill(flat.unsqueeze(2), 0).flatten(1, 2)
+    theta = torch.stack(thetas, 2).flatten(1, 2)
+    return torch.stack([rho * theta.cos(), rho * theta.sin()], 2).to(rho.dtype)
+
+
+def _sectors(count: int, bins: int, cyclic: bool) -> Tensor:
+    """(R,): the sector of each orientation."""
+    index = torch.arange(count)
+    if not cyclic:
+        return index * bins // count
+    return (index * bins + count // 2) // count % bins
 
 
 def _check_responses(responses: Tensor) -> None:
@@ -262,10 +314,10 @@ def magnitude(field: Tensor) -> Tensor:
 def field_max_pool(field: Tensor, size: int = 2) -> Tensor:
     """Keep the longest vector of each window: method.md (12).
 
-    Windows are size × size and do not overlap. Where a side is not a multiple of
-    `size` the windows are widened so that they stay symmetric about the center, and
-    pooling a turned field is the turned pooled field: along a side of length n,
-    ⌈n/size⌉ windows of size n - size·(⌈n/size⌉ - 1), overlapping.
+    Windows are size × size and do not overlap. Where a side n is not a multiple of
+    `size` they are laid symmetrically about the center, so that pooling a turned field
+    is the turned pooled field: ⌈n/size⌉ windows reach beyond both ends alike, and where
+    that is half a pixel each, all are a pixel wider and overlap. See method.md (12).
 
     Parameters
     ----------
@@ -292,15 +344,15 @@ def field_max_pool(field: Tensor, size: int = 2) -> Tensor:
     )
     out_size = index.shape[-2:]
     index = index.flatten(2).unsqueeze(2).expand(-1, -1, 2, -1)
-    return field.flatten(3).gather(3, index).unflatten(3, out_size)
+    longest = field.flatten(3).gather(3, index)
+    return longest.reshape(*field.shape[:3], *out_size)
 
 
 def _symmetric_windows(length: int, size: int) -> tuple[int, int]:
     """Kernel and padding that cover a side symmetrically with stride `size`."""
     count = -(-length // size)
     missing = count * size - length
-    # Both ends give way by `missing` pixels: an even amount goes into the padding.
-    padding = missing // 2 if missing % 2 == 0 else (missing + 1) // 2
+    padding = (missing + 1) // 2
     kernel = length + 2 * padding - size * (count - 1)
     return kernel, padding
 
@@ -308,10 +360,12 @@ def _symmetric_windows(length: int, size: int) -> tuple[int, int]:
 def field_upsample(field: Tensor, size: tuple[int, int]) -> Tensor:
     """Interpolate both components bilinearly to (H', W')."""
     check_field(field)
+    if len(size) != 2 or min(size) < 1:
+        raise ValueError(f"size must be (height, width), each at least 1, got {size}")
     up = F.interpolate(
         field.flatten(1, 2), size=size, mode="bilinear", align_corners=False
     )
-    return up.unflatten(1, (field.shape[1], 2))
+    return up.reshape(*field.shape[:3], *size)
 
 
 def field_normalize(

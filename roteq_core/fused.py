@@ -65,7 +65,11 @@ def fused_conv_pool(
     -------
     Tensor of shape (B, F, 2, H', W')
     """
-    field: Tensor = _FusedConvPool.apply(maps, bank, trig.to(bank), bias, pooling)
+    if bias is not None and not torch.is_grad_enabled():
+        bias = bias.detach()  # or it alone would have the peaks kept
+    field: Tensor = _FusedConvPool.apply(  # type: ignore[no-untyped-call]
+        maps, bank, trig.to(bank), bias, pooling
+    )
     return field
 
 
@@ -93,7 +97,7 @@ class _FusedConvPool(torch.autograd.Function):
         )
         for strip in _strips(padded, trig.shape[0] * filters, size, bank, pooling):
             rows = padded[strip.batch, :, strip.source]
-            peak, flat = _strip_peak(rows, bank, trig, pooling)
+            peak, flat = _strip_peak(rows, bank, trig, bias, pooling)
             u, v = _vectors(peak, flat, bias, pooling)
             field[strip.batch, :, 0, strip.target] = u.movedim(-1, 1)
             field[strip.batch, :, 1, strip.target] = v.movedim(-1, 1)
@@ -101,7 +105,7 @@ class _FusedConvPool(torch.autograd.Function):
                 for kept, value in zip(peaks, peak[:3], strict=True):
                     kept[strip.batch, strip.target] = value
                 # No gradient flows where there is no direction: marked by -1.
-                index[strip.batch, strip.target] = peak.index.masked_fill(flat, -1)
+                index[strip.batch, strip.target] = peak.winner.masked_fill(flat, -1)
         if keep:
             ctx.save_for_backward(maps, bank, trig, bias, index, *peaks)
             ctx.pooling = pooling
@@ -109,7 +113,7 @@ class _FusedConvPool(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         maps, bank, trig, bias, index, *peaks = ctx.saved_tensors
         pooling: Pooling = ctx.pooling
         need_maps, need_bank, _, need_bias, _ = ctx.needs_input_grad
@@ -122,12 +126,13 @@ class _FusedConvPool(torch.autograd.Function):
         for strip in _strips(padded, wide, size, bank, pooling):
             at = (strip.batch, strip.target)
             here = index[at].long()
-            peak = Peak(*(kept[at] for kept in peaks), here.clamp(min=0))
+            left, top, right = (kept[at] for kept in peaks)
+            peak = Peak(left, top, right, here.clamp(min=0))
             uv = grad[strip.batch, :, :, strip.target].movedim(1, -1)
             slopes = _peak_gradient(peak, uv, here >= 0, bias, pooling)
             if grad_bias is not None:
                 grad_bias += sum(s.sum((0, 1, 2)) for s in slopes)
-            coefficients = _spread(slopes, peak.index, trig, pooling)
+            coefficients = _spread(slopes, peak.winner, trig, pooling)
             back, to_bank, _ = torch.ops.aten.convolution_backward(
                 coefficients,
                 padded[strip.batch, :, strip.source],
@@ -189,7 +194,7 @@ def _output_size(padded: Tensor, bank: Tensor, stride: int) -> torch.Size:
 
 
 def _strip_peak(
-    rows: Tensor, bank: Tensor, trig: Tensor, pooling: Pooling
+    rows: Tensor, bank: Tensor, trig: Tensor, bias: Tensor | None, pooling: Pooling
 ) -> tuple[Peak, Tensor]:
     """Peaks (B, h, W, F) of a strip, and where no orientation wins."""
     coefficients = F.conv2d(rows, bank, stride=pooling.stride)
@@ -198,29 +203,37 @@ def _strip_peak(
     if not _is_identity(trig):
         y = y @ trig.T
     top, index = y.max(-1, keepdim=True)
-    left, right = neighbors(y.shape[-1], pooling.angles.cyclic, y.device)
-    beside = torch.cat([left[index], right[index]], -1)
-    y_left, y_right = y.gather(-1, beside).unbind(-1)
+    count = y.shape[-1]
+    left, right = neighbors(count, pooling.angles.cyclic, y.device)
+    across = (index + max(1, count // 4)) % count
+    beside = torch.cat([left[index], right[index], across], -1)
+    y_left, y_right, y_across = y.gather(-1, beside).unbind(-1)
     peak = Peak(y_left, top[..., 0], y_right, index[..., 0])
-    return peak, _where_flat(y, peak)
+    return peak, _where_flat(y, peak.top, y_across, bias, pooling)
 
 
 def _is_identity(trig: Tensor) -> bool:
     """Whether the bank holds one filter per angle already."""
-    return trig.shape[0] == trig.shape[1] and bool((trig.diagonal() == 1).all())
+    count, terms = trig.shape
+    return count == terms and torch.equal(trig, torch.eye(count).to(trig))
 
 
-def _where_flat(y: Tensor, peak: Peak) -> Tensor:
-    """`is_flat`, looking closer only where the peak is as low as its neighbors."""
+def _where_flat(
+    y: Tensor, top: Tensor, across: Tensor, bias: Tensor | None, pooling: Pooling
+) -> Tensor:
+    """`is_flat` with the bias, looking closer only where it may hold.
+
+    That is where the winner is not above the response a quarter turn away.
+    """
+    shift = torch.zeros_like(top) if bias is None else bias.to(y).expand_as(top)
     if y.device.type != "cpu":
-        return is_flat(y)
-    lower = torch.minimum(peak.left, peak.right)
+        return is_flat(y + shift[..., None], pooling.angles.cyclic)
     if y.shape[-1] == 1:
-        return torch.zeros_like(lower, dtype=torch.bool)
-    size = torch.maximum(peak.top.abs(), lower.abs())
-    flat = peak.top - lower <= flat_tolerance(y.dtype) * size
+        return torch.zeros_like(top, dtype=torch.bool)
+    flat = top - across <= flat_tolerance(y.dtype) * (top + shift).abs()
     if flat.any():
-        flat[flat.clone()] = is_flat(y[flat])
+        closer = y[flat] + shift[flat][:, None]
+        flat[flat.clone()] = is_flat(closer, pooling.angles.cyclic)
     return flat
 
 
@@ -243,6 +256,7 @@ def _peak_gradient(
 
     `uv` has shape (B, 2, h, W, F).
     """
+    peak = peak.at_least_single()
     find = refine_peak if pooling.refine else plain_peak
     rho, theta = find(peak, pooling.angles)
     if bias is not None:
@@ -272,8 +286,8 @@ def _spread(
     count = trig.shape[0]
     left, right = neighbors(count, pooling.angles.cyclic, index.device)
     places = torch.stack([left[index], index, right[index]], -1)
-    to_y = slopes[0].new_zeros(*index.shape, count)
-    to_y.scatter_add_(-1, places, torch.stack(slopes, -1))
+    to_y = trig.new_zeros(*index.shape, count)
+    to_y.scatter_add_(-1, places, torch.stack(slopes, -1).to(trig.dtype))
     if not _is_identity(trig):
         to_y = to_y @ trig
     return to_y.flatten(-2).permute(0, 3, 1, 2)  # channels_last in memory

@@ -7,7 +7,7 @@ are tensors (B, C, 2, H, W). Only canonical filters are parameters.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -42,6 +42,8 @@ class OrientationPool(nn.Module):
         What a sector keeps.
     refine : bool
         Sub-bin angle (vectors without bins only).
+    angles : Orientations, optional
+        What the responses stand for; the full circle from 0 if not given.
     """
 
     def __init__(
@@ -53,6 +55,10 @@ class OrientationPool(nn.Module):
         angles: rf.Orientations | None = None,
     ):
         super().__init__()
+        if keep not in ("vector", "magnitude"):
+            raise ValueError(f"keep must be 'vector' or 'magnitude', got {keep!r}")
+        if bins is not None:
+            _check_at_least_one(bins=bins)
         self.bins, self.keep, self.refine, self.angles = bins, keep, refine, angles
 
     def forward(self, responses: Tensor) -> Tensor:
@@ -127,6 +133,8 @@ class RotConv(nn.Module):
             raise ValueError(
                 f"pool must be 'vector', 'magnitude' or 'none', got {pool!r}"
             )
+        if path not in ("auto", "fused", "plain"):
+            raise ValueError(f"path must be 'auto', 'fused' or 'plain', got {path!r}")
         if padding == "same" and kernel_size % 2 == 0:
             raise ValueError(
                 f"padding 'same' needs an odd kernel_size, got {kernel_size}"
@@ -139,10 +147,14 @@ class RotConv(nn.Module):
         self.stride, self.path = stride, path
         self.padding = kernel_size // 2 if padding == "same" else padding
         self.orientations = orientations
+        if not 1 <= bins <= orientations:
+            raise ValueError(
+                f"bins must lie between 1 and R = {orientations}, got {bins}"
+            )
         shape = (filters, in_maps, 2 if vector_input else 1, kernel_size, kernel_size)
         self.weight = nn.Parameter(torch.empty(shape))
         self.bias = nn.Parameter(torch.zeros(filters)) if bias else None
-        self._bank: tuple[Any, Tensor] | None = None
+        self._bank: tuple[Tensor, Tensor] | None = None
         self.reset_parameters(init)
 
     @property
@@ -165,6 +177,7 @@ class RotConv(nn.Module):
             basis=self.basis,
             vector=self.vector_input,
         )
+        self._bank = None
 
     def reset_parameters(self, init: Literal["stable", "paper"] = "stable") -> None:
         """Draw new filters; biases become zero."""
@@ -203,10 +216,10 @@ class RotConv(nn.Module):
 
     def responses(self, x: Tensor) -> Tensor:
         """All R responses, (B, F, R, H', W')."""
-        return rf.rotating_conv(
+        return rf.convolve_bank(
             x,
-            self.weight,
-            self.operator,
+            self._cached_bank(),
+            self.operator.trig,
             bias=self.bias,
             stride=self.stride,
             padding=self.padding,
@@ -217,13 +230,12 @@ class RotConv(nn.Module):
         flat = self.weight.flatten(2)
         matrices = self.operator.matrices().to(flat)
         turned = torch.einsum("rpq,fcq->frcp", matrices, flat)
-        return turned.unflatten(-1, self.weight.shape[2:])
+        return turned.reshape(*turned.shape[:3], *self.weight.shape[2:])
 
     def _use_fused(self) -> bool:
         if self.path != "auto":
             return self.path == "fused"
-        tracing: bool = torch.jit.is_tracing()  # type: ignore[no-untyped-call]
-        return not (torch.compiler.is_compiling() or tracing)
+        return not _is_exporting()
 
     def _fused(self, x: Tensor) -> Tensor:
         maps = x.flatten(1, 2) if self.vector_input else x
@@ -239,15 +251,13 @@ class RotConv(nn.Module):
 
     def _cached_bank(self) -> Tensor:
         """The harmonic bank; kept in eval mode until the weights change."""
-        if self.training or (torch.is_grad_enabled() and self.weight.requires_grad):
+        learns = torch.is_grad_enabled() and self.weight.requires_grad
+        if self.training or learns or _is_exporting():
             return rf.harmonic_bank(self.weight, self.operator)
-        weight = self.weight
-        version = -1 if weight.is_inference() else weight._version
-        state = (version, weight.data_ptr(), weight.dtype, weight.device)
-        key = (*state, id(self.operator))
-        if self._bank is None or self._bank[0] != key:
-            bank = rf.harmonic_bank(weight, self.operator)
-            self._bank = (key, bank.contiguous(memory_format=torch.channels_last))
+        if self._bank is None or not _is_same(self._bank[0], self.weight):
+            bank = rf.harmonic_bank(self.weight, self.operator)
+            bank = bank.contiguous(memory_format=torch.channels_last)
+            self._bank = (self.weight.detach().clone(), bank)
         return self._bank[1]
 
     def train(self, mode: bool = True) -> RotConv:
@@ -281,7 +291,7 @@ class RotConv(nn.Module):
                 f"{self.kernel_size} kernel, got {tuple(x.shape[-2:])} with padding "
                 f"{self.padding}"
             )
-        if not self.training and self._bank is None:
+        if not self.training and not _is_exporting():
             check_finite_weights(self)
 
     def extra_repr(self) -> str:
@@ -292,6 +302,18 @@ class RotConv(nn.Module):
             f"R={self.orientations}, pool={self.pool!r}, basis={self.basis.kind!r}, "
             f"refine={self.refine}, stride={self.stride}, padding={self.padding}"
         )
+
+
+def _is_exporting() -> bool:
+    """Whether torch follows the computation to write it down."""
+    tracing: bool = torch.jit.is_tracing()  # type: ignore[attr-defined, no-untyped-call]
+    return torch.compiler.is_compiling() or tracing
+
+
+def _is_same(kept: Tensor, weight: Tensor) -> bool:
+    """Compare by value: versions of tensors miss writes through `.data`."""
+    alike = kept.dtype == weight.dtype and kept.device == weight.device
+    return alike and torch.equal(kept, weight)
 
 
 def check_finite_weights(module: nn.Module) -> None:
@@ -366,6 +388,8 @@ class FieldUpsample(nn.Module):
 
     def __init__(self, factor: int | None = None):
         super().__init__()
+        if factor is not None:
+            _check_at_least_one(factor=factor)
         self.factor = factor
 
     def forward(self, field: Tensor, size: tuple[int, int] | None = None) -> Tensor:
