@@ -19,7 +19,7 @@ from roteq_core.tables import (
     fingerprint,
     fingerprint_of,
     render_cars,
-    write_cars,
+    write_rendered,
 )
 
 Operation = Literal["do", "undo", "redo"]
@@ -156,14 +156,14 @@ class History:
                 if is_own
                 else f"{target.name} exists already"
             )
-        table = self.table
-        promised = fingerprint_of(render_cars(table, target, **options))
+        contents = render_cars(self.table, target, **options)
         if is_own and self._journal is not None:
             # If the power fails between here and the last line of this function, the
             # table itself tells whether these actions are in it.
+            promised = fingerprint_of(contents)
             self._journal.append({"op": SAVING, "fingerprint": promised})
         expected = None if overwrite_changed else known
-        written = write_cars(table, target, if_changed_since=expected, **options)
+        written = write_rendered(contents, target, if_changed_since=expected)
         self.close()
         if self.path is not None:
             retire_journal(self.path)

@@ -41,6 +41,7 @@ from roteq_core.tables.formats import (
     read_cars as read_cars,
     render_cars as render_cars,
     write_cars as write_cars,
+    write_rendered as write_rendered,
 )
 from roteq_core.tables.table import (
     CONVENTION as CONVENTION,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -177,10 +177,16 @@ def box_corners(car: Car) -> np.ndarray:
     assert car.width is not None
     assert car.drawn_cw_from_up_deg is not None
     angle = angles.angle_from_heading(car.drawn_cw_from_up_deg)
-    front = angles.vector_from_angle(angle) * car.length / 2  # (2,)
-    right = angles.vector_from_angle(angle + np.pi / 2) * car.width / 2
-    offsets = [front - right, -front - right, right - front, front + right]
-    return np.array([car.cx, car.cy]) + np.stack(offsets)
+    u, v = angles.vector_from_angle(angle).tolist()
+    front = u * car.length / 2, v * car.length / 2
+    right = -v * car.width / 2, u * car.width / 2  # a quarter turn clockwise
+    signs = ((1, -1), (-1, -1), (-1, 1), (1, 1))
+    return np.array(
+        [
+            (car.cx + f * front[0] + r * right[0], car.cy + f * front[1] + r * right[1])
+            for f, r in signs
+        ]
+    )
 
 
 def car_from_corners(
@@ -202,28 +208,54 @@ def car_from_corners(
     **fields
         Other fields of the car.
     """
+    box = fit_box(corners, order)
+    direction: dict[str, Any] = {"heading_cw_from_up_deg": box.heading_cw_from_up_deg}
+    if order == "unknown":
+        axis = box.heading_cw_from_up_deg
+        direction = {"axis_cw_from_up_deg": axis, "status": AXIS_ONLY}
+    size = {"length": box.length, "width": box.width}
+    return Car(box.cx, box.cy, **{**size, **direction, **fields})
+
+
+class Box(NamedTuple):
+    """A rectangle: center, size, and the way its front points."""
+
+    cx: float
+    cy: float
+    length: float
+    width: float
+    heading_cw_from_up_deg: float
+
+
+def fit_box(corners: npt.ArrayLike, order: CornerOrder) -> Box:
+    """Fit a rectangle to corners; see `car_from_corners`."""
     points = np.asarray(corners, dtype=float)
     if points.shape != (4, 2) or not np.isfinite(points).all():
         raise ValueError(
             f"corners must be 4 finite points (x, y), got {points.tolist()}"
         )
     if order == "box":
-        points = points[[0, 3, 2, 1]]  # front edge first
-    middles = (points + np.roll(points, -1, axis=0)) / 2  # front, right, rear, left
-    along, across = middles[0] - middles[2], middles[1] - middles[3]
-    length, width = _rounded(np.hypot(*along)), _rounded(np.hypot(*across))
+        points = points[[0, 3, 2, 1]]
+    # Plain numbers from here, since arrays of two are slow: front edge first.
+    (ax, ay), (bx, by), (cx, cy), (dx, dy) = points.tolist()
+    along = (ax + bx - cx - dx) / 2, (ay + by - cy - dy) / 2
+    across = (bx + cx - dx - ax) / 2, (by + cy - dy - ay) / 2
+    length, width = round(math.hypot(*along), 6), round(math.hypot(*across), 6)
     if order == "unknown" and width > length:
         along, length, width = across, width, length
     if length == 0 or width == 0:
         raise ValueError(f"a box must have an area, got corners {points.tolist()}")
-    heading = _rounded(angles.heading_from_angle(angles.angle_from_vector(*along)))
-    box = {"length": length, "width": width}
-    cx, cy = (_rounded(value) for value in points.mean(axis=0))
-    if order != "unknown":
-        return Car(cx, cy, heading_cw_from_up_deg=heading, **{**box, **fields})
-    named = {"status": AXIS_ONLY, **box, **fields}
-    return Car(cx, cy, axis_cw_from_up_deg=heading, **named)
+    heading = angles.heading_from_angle(math.atan2(along[1], along[0]))
+    middle = (ax + bx + cx + dx) / 4, (ay + by + cy + dy) / 4
+    return Box(
+        round(middle[0], 6),
+        round(middle[1], 6),
+        length,
+        width,
+        round(float(heading), 6) % 360.0,
+    )
 
 
-def _rounded(value: npt.ArrayLike) -> float:
-    return round(float(np.asarray(value)), 6)
+def gap_deg(a: float, b: float, period: float = 360.0) -> float:
+    """Give the smallest angle between two, as `angles.difference` but for one pair."""
+    return abs((a - b + period / 2) % period - period / 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -71,7 +71,8 @@ def read_cars(
     before = fingerprint(path)
     text = read_text(path)
     try:
-        format = _known(format) or detect_format(path.name, text)
+        if _known(format) is None and not _is_xml(path.name, text):
+            format = detect_format(path.name, text)
         table = _parse(path, text, format, image_size, corner_order, class_names)
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from error
@@ -81,7 +82,7 @@ def read_cars(
 def _parse(
     path: Path,
     text: str,
-    format: Format,
+    format: Format | None,
     image_size: tuple[int, int] | None,
     order: CornerOrder | None,
     class_names: Sequence[str] | None,
@@ -90,8 +91,8 @@ def _parse(
         return parse_csv(text)
     if format == "geojson":
         return parse_geojson(text)
-    if format == "voc-labelimg2" or format == "voc-rolabelimg":
-        return parse_voc(text, format)
+    if format is None or format == "voc-labelimg2" or format == "voc-rolabelimg":
+        return parse_voc(text, format)  # which finds the dialect by itself
     beside = _read_sidecar(path)
     if format == "dota":
         return parse_dota(text, beside, order=order)
@@ -134,7 +135,7 @@ def detect_format(name: str, text: str) -> Format:
     start = text.lstrip()[:1]
     if suffix in (".geojson", ".json") or start == "{":
         return "geojson"
-    if suffix == ".xml" or start == "<":
+    if _is_xml(name, text):
         return detect_dialect(text)
     if suffix in (".csv", ".tsv"):
         return "csv"
@@ -151,6 +152,10 @@ def detect_format(name: str, text: str) -> Format:
         f"the format must be one of {', '.join(FORMATS)}; it is not told by the name, "
         "nor by the first lines"
     )
+
+
+def _is_xml(name: str, text: str) -> bool:
+    return name.lower().endswith(".xml") or text.lstrip()[:1] == "<"
 
 
 def _is_dota(tokens: list[str]) -> bool:
@@ -221,6 +226,16 @@ def write_cars(
         class_names=class_names,
         sidecar=sidecar,
     )
+    return write_rendered(contents, path, if_changed_since=if_changed_since)
+
+
+def write_rendered(
+    contents: Mapping[Path, bytes],
+    path: str | os.PathLike[str],
+    *,
+    if_changed_since: str | None = None,
+) -> str:
+    """Write what `render_cars` gave for a path; the rest is as in `write_cars`."""
     if if_changed_since is not None and fingerprint(path) != if_changed_since:
         raise FileChangedError(
             f"{Path(path).name} has changed on disk since it was read; "

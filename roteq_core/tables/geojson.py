@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from roteq_core import angles
-from roteq_core.tables.car import Car, box_corners, car_from_corners
+from roteq_core.tables.car import Car, box_corners, fit_box, gap_deg
 from roteq_core.tables.columns import Plan, output_columns, plan_columns
 from roteq_core.tables.files import summarize
 from roteq_core.tables.rows import car_from_row, fields_from_corners, row_from_car
@@ -39,6 +38,7 @@ def parse_geojson(text: str) -> CarTable:
     rows = [_row(number, feature) for number, feature in enumerate(features, 1)]
     columns = tuple(dict.fromkeys(name for row, _ in rows for name in row))
     plan = plan_columns(columns)
+    plan = replace(plan, known={"cx": "cx", "cy": "cy", **plan.known})
     cars, turned = [], []
     for number, (row, geometry) in enumerate(rows, 1):
         try:
@@ -92,41 +92,35 @@ def _car(
     if len(points) == 1:
         return told, True
     corners = points if len(points) == 4 else _rectangle_around(points)
-    heading, fits = _settled_heading(told.heading_cw_from_up_deg, corners, is_ours)
+    if is_ours and told.drawn_cw_from_up_deg is not None:
+        return _as_drawn(told, corners)
+    heading = told.heading_cw_from_up_deg
     found = fields_from_corners(corners, heading)
-    if heading is None and is_ours and told.axis_cw_from_up_deg is not None:
-        found |= _axis_of(corners)
-    found |= {"status": told.status or found.get("status", "")}
-    return replace(told, **found, heading_cw_from_up_deg=heading), fits
+    found["status"] = told.status or found.get("status", "")
+    # Foreign rings start anywhere, so only the sides' directions can be compared.
+    sides = fit_box(corners, "unknown").heading_cw_from_up_deg
+    fits = heading is None or gap_deg(heading, sides, 90.0) <= _TURNED_DEG
+    return replace(told, **found), fits
+
+
+def _as_drawn(told: Car, corners: np.ndarray) -> tuple[Car, bool]:
+    """Place a car of ours; its angle stays exact unless the ring was turned."""
+    cx, cy, length, width, drawn = fit_box(corners, "front edge first")
+    is_directed = told.heading_cw_from_up_deg is not None
+    period = 360.0 if is_directed else 180.0
+    fits = gap_deg(told.drawn_cw_from_up_deg or 0.0, drawn, period) <= _TURNED_DEG
+    found: dict[str, float] = {"cx": cx, "cy": cy, "length": length, "width": width}
+    if not fits:
+        found["heading_cw_from_up_deg" if is_directed else "axis_cw_from_up_deg"] = (
+            drawn
+        )
+    return replace(told, **found), fits  # type: ignore[arg-type]
 
 
 def _told(row: dict[str, Any], center: np.ndarray, plan: Plan) -> Car:
     """Read the properties, the center taken from the shape."""
-    known = {"cx": "cx", "cy": "cy", **plan.known}
-    placed = {**row, known["cx"]: float(center[0]), known["cy"]: float(center[1])}
-    return car_from_row(placed, replace(plan, known=known))
-
-
-def _settled_heading(
-    told: float | None, corners: np.ndarray, is_ours: bool
-) -> tuple[float | None, bool]:
-    if told is None:
-        return None, True
-    drawn = car_from_corners(corners, order="front edge first").heading_cw_from_up_deg
-    # Foreign rings start anywhere, so only the sides' directions can be compared.
-    period = 360.0 if is_ours else 90.0
-    fits = abs(float(angles.difference(told, drawn or 0.0, period))) <= _TURNED_DEG
-    return (told if fits or not is_ours else drawn), fits
-
-
-def _axis_of(corners: np.ndarray) -> dict[str, Any]:
-    """Read a rectangle of ours: its first edge is across, whichever side is longer."""
-    box = car_from_corners(corners, order="front edge first")
-    return {
-        "length": box.length,
-        "width": box.width,
-        "axis_cw_from_up_deg": box.heading_cw_from_up_deg,
-    }
+    cx, cy = center.tolist()
+    return car_from_row({**row, plan.known["cx"]: cx, plan.known["cy"]: cy}, plan)
 
 
 def _points(geometry: Mapping[str, Any]) -> np.ndarray:

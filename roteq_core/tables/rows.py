@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,8 @@ from roteq_core.tables.car import (
     TEXT_FIELDS,
     Car,
     box_corners,
-    car_from_corners,
+    fit_box,
+    gap_deg,
 )
 from roteq_core.tables.columns import CCW, Plan
 
@@ -63,8 +63,7 @@ def _heading(heading: float | None, row: Mapping[str, Any], plan: Plan) -> float
     other = float(angles.heading_from_ccw(ccw))
     if heading is None:
         return other
-    # Written out: ten thousand rows have no time for arrays of one number.
-    if abs((heading - other + 180.0) % 360.0 - 180.0) > _AGREE_DEG:
+    if gap_deg(heading, other) > _AGREE_DEG:
         raise ValueError(
             f"heading_cw_from_up_deg and {CCW} must be the same direction, got "
             f"{heading:g} and {ccw:g} (which is heading {other:g})"
@@ -108,13 +107,11 @@ def fields_from_corners(
     heading : float, optional
         `heading_cw_from_up_deg`, where the file gives it.
     """
-    box = car_from_corners(np.reshape(corners, (4, 2)), order="unknown")
-    found: dict[str, Any] = {"cx": box.cx, "cy": box.cy}
-    length, width = box.length, box.width
-    axis = box.axis_cw_from_up_deg
+    cx, cy, length, width, axis = fit_box(np.reshape(corners, (4, 2)), "unknown")
+    found: dict[str, Any] = {"cx": cx, "cy": cy}
     if heading is None:
         found |= {"axis_cw_from_up_deg": axis, "status": AXIS_ONLY}
-    elif abs(angles.difference(heading, axis or 0.0, 180.0)) > 45:
+    elif gap_deg(heading, axis, 180.0) > 45:
         length, width = width, length
     return found | {"length": length, "width": width}
 
@@ -180,13 +177,11 @@ def _is_stale(car: Car, corners: list[float] | None) -> bool:
         return False
     if corners is None:
         return True
-    drawn = car.drawn_cw_from_up_deg
-    was = replace(car, **fields_from_corners(corners, drawn))
-    before = (was.cx, was.cy, was.length or 0.0, was.width or 0.0)
-    after = (car.cx, car.cy, car.length or 0.0, car.width or 0.0)
-    if not np.allclose(before, after, rtol=0, atol=_SAME_BOX):
-        return True
+    drawn = car.drawn_cw_from_up_deg or 0.0
+    was = fields_from_corners(corners, drawn)
+    for name in ("cx", "cy", "length", "width"):
+        if abs(was[name] - getattr(car, name)) > _SAME_BOX:
+            return True
     # A model's heading says nothing of the box as it was drawn; a reviewer's does.
-    axis = car_from_corners(np.reshape(corners, (4, 2)), order="unknown")
-    turned = angles.difference(axis.axis_cw_from_up_deg or 0.0, drawn or 0.0, 90.0)
-    return car.status in REVIEWED and abs(float(turned)) > _SAME_BOX
+    axis = fit_box(np.reshape(corners, (4, 2)), "unknown").heading_cw_from_up_deg
+    return car.status in REVIEWED and gap_deg(axis, drawn, 90.0) > _SAME_BOX

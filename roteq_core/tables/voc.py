@@ -22,8 +22,7 @@ from typing import Any, Literal
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from roteq_core import angles
-from roteq_core.tables.car import AXIS_ONLY, Car
+from roteq_core.tables.car import AXIS_ONLY, Car, gap_deg
 from roteq_core.tables.columns import plan_columns
 from roteq_core.tables.csv_format import header_value, number_text
 from roteq_core.tables.files import summarize
@@ -188,7 +187,7 @@ def _placed(car: Car, box: Mapping[str, float], dialect: Dialect) -> tuple[Car, 
     told = car.heading_cw_from_up_deg
     if told is None and car.axis_cw_from_up_deg is not None:
         return replace(car, axis_cw_from_up_deg=turned), True
-    if told is not None and abs(_gap(told, turned, 360.0)) <= _AGREE_DEG:
+    if told is not None and gap_deg(told, turned, 360.0) <= _AGREE_DEG:
         return car, True
     status = "" if car.status == AXIS_ONLY else car.status
     return car.with_heading(turned, status=status), told is None
@@ -201,11 +200,11 @@ def _placed_by_axis(
     is_upright = box["h"] > box["w"]
     if told is not None:
         # Ours: h is the length only if the car, as told, lies that way.
-        is_upright = abs(_gap(told, turned, 180.0)) < 45
+        is_upright = gap_deg(told, turned, 180.0) < 45
     axis = turned if is_upright else turned + 90.0
     sides = ("h", "w") if is_upright else ("w", "h")
     car = replace(car, length=box[sides[0]], width=box[sides[1]])
-    fits = told is None or abs(_gap(told, axis, 180.0)) <= _AGREE_DEG
+    fits = told is None or gap_deg(told, axis, 180.0) <= _AGREE_DEG
     if told is not None and fits:
         return car, True
     return replace(
@@ -214,10 +213,6 @@ def _placed_by_axis(
         axis_cw_from_up_deg=axis,
         status=AXIS_ONLY,
     ), fits
-
-
-def _gap(a: float, b: float, period: float) -> float:
-    return float(angles.difference(a, b, period))
 
 
 def _notes(cars: list[Car], doubtful: list[str]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from roteq_core.tables.car import Car
 from roteq_core.tables.columns import (
     BOUNDS,
     GEOMETRY_COLUMNS,
+    Plan,
     output_columns,
     plan_columns,
 )
@@ -44,9 +45,10 @@ def render_voc(table: CarTable, dialect: Dialect) -> str:
     _leaf(ours, "dialect", dialect)
     _leaf(ours, "convention", CONVENTIONS[dialect])
     columns = output_columns(table.cars, table.columns, geometry=False)
+    plan = plan_columns(columns)
     for row, car in enumerate(table.cars, 1):
         try:
-            _write_object(SubElement(root, "object"), car, columns, dialect)
+            _write_object(SubElement(root, "object"), car, columns, plan, dialect)
         except ValueError as error:
             raise ValueError(f"car {row}: {error}") from error
     ElementTree.indent(root, "\t")
@@ -82,9 +84,8 @@ def _header_element(name: str, value: Any) -> Element:
 
 
 def _write_object(
-    item: Element, car: Car, columns: tuple[str, ...], dialect: Dialect
+    item: Element, car: Car, columns: tuple[str, ...], plan: Plan, dialect: Dialect
 ) -> None:
-    plan = plan_columns(columns)
     row = {name: cell_text(value) for name, value in row_from_car(car, plan).items()}
     row = {name: row.get(name, "") for name in columns}
     if dialect == "voc-rolabelimg":

@@ -79,7 +79,7 @@ def assert_same(before, after, *, pixels, degrees):
 
 @pytest.mark.parametrize("format", FORMATS)
 @given(drawn=st.lists(cars(), min_size=1, max_size=4))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_every_format_gives_cars_and_columns_back(format, drawn):
     columns = ("note", "odd name, quoted")
     back = there_and_back(CarTable(tuple(drawn), columns), format)
@@ -98,7 +98,7 @@ def test_every_format_gives_cars_and_columns_back(format, drawn):
 
 @pytest.mark.parametrize("format", FORMATS)
 @given(drawn=st.lists(cars(), min_size=1, max_size=3))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_writing_what_was_read_changes_nothing_more(format, drawn):
     once = there_and_back(CarTable(tuple(drawn)), format)
     twice = there_and_back(once, format)
@@ -109,7 +109,7 @@ def test_writing_what_was_read_changes_nothing_more(format, drawn):
 
 
 @given(drawn=st.lists(cars(front=True), min_size=1, max_size=4))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_dota_alone_keeps_the_front(drawn):
     back = there_and_back(CarTable(tuple(drawn)), "dota", sidecar=False)
     for before, after in zip(drawn, back, strict=True):
@@ -117,7 +117,7 @@ def test_dota_alone_keeps_the_front(drawn):
 
 
 @given(drawn=st.lists(cars(front=True), min_size=1, max_size=4))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_yolo_alone_keeps_the_axis_and_says_so(drawn):
     table = CarTable(tuple(replace(c, label="0", length=301.0) for c in drawn))
     back = there_and_back(table, "yolo-obb", sidecar=False)

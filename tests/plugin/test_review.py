@@ -462,7 +462,6 @@ def test_a_review_without_a_file_has_no_journal_and_asks_for_a_path(queue):
         queue.save()
 
 
-@pytest.mark.slow
 def test_ten_thousand_cars_load_and_step_quickly(tmp_path):
     rng = np.random.default_rng(0)
     cars = tuple(
@@ -471,17 +470,16 @@ def test_ten_thousand_cars_load_and_step_quickly(tmp_path):
     )
     path = tmp_path / "cars.csv"
     write_cars(CarTable(cars), path)
-    begin = time.perf_counter()
+    # The processor's time: other programs may be busy too.
+    begin = time.process_time()
     queue = ReviewQueue.open(path)
     queue.set_order("uncertain")
-    loading = time.perf_counter() - begin
+    assert time.process_time() - begin < 2.0
     steps = []
-    for _ in range(200):
-        begin = time.perf_counter()
+    for _ in range(100):
+        begin = time.process_time()
         queue.flip()
         queue.next()
         queue.stats()
-        steps.append(time.perf_counter() - begin)
-    # Bounds with room for a busy machine; the usual values are a tenth of them.
-    assert loading < 5
-    assert np.median(steps) < 0.05
+        steps.append(time.process_time() - begin)
+    assert np.median(steps) < 0.005

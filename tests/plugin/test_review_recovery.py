@@ -109,7 +109,7 @@ def state(queue):
 
 
 @given(st.lists(ACTIONS, max_size=30))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_replaying_the_journal_gives_the_same_review(actions):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cars.csv"
@@ -127,7 +127,7 @@ def test_replaying_the_journal_gives_the_same_review(actions):
 
 
 @given(st.lists(ACTIONS, min_size=1, max_size=20), st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_undoing_everything_gives_the_table_as_it_was_opened(actions, data):
     queue = ReviewQueue(CarTable(cars(), ("note",)), clock=ticking())
     opened = queue.table
@@ -144,7 +144,7 @@ def test_undoing_everything_gives_the_table_as_it_was_opened(actions, data):
 
 
 @given(st.lists(ACTIONS, max_size=15), st.lists(ACTIONS, max_size=15))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_a_review_goes_on_after_saving_and_after_a_crash(before, after):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cars.csv"
@@ -165,7 +165,7 @@ def test_a_review_goes_on_after_saving_and_after_a_crash(before, after):
 
 
 @given(st.lists(ACTIONS, min_size=1, max_size=12), st.floats(0, 1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_a_journal_torn_anywhere_gives_the_review_up_to_there(actions, share):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cars.csv"
@@ -365,7 +365,7 @@ def test_a_crash_before_writing_loses_nothing(path, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("napari_roteq._review_history.write_cars", crash)
+        patched.setattr("napari_roteq._review_history.write_rendered", crash)
         with pytest.raises(KeyboardInterrupt):
             queue.save()
     queue.close()
