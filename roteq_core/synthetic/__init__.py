@@ -10,12 +10,18 @@ from roteq_core.synthetic.crops import CarCrops, car_crops
 from roteq_core.synthetic.em import EMStack, em_stack
 from roteq_core.synthetic.families import FAMILIES
 from roteq_core.synthetic.gratings import PlaneWaves, blobs, grating, rings
+from roteq_core.synthetic.samples import (
+    RESERVED_SEEDS,
+    sample_aerial_scene,
+    sample_em_stack,
+)
 from roteq_core.synthetic.styles import AerialStyle
 
 __all__ = [
     "CAR_KINDS",
     "FAMILIES",
     "OTHER_KINDS",
+    "RESERVED_SEEDS",
     "AerialScene",
     "AerialStyle",
     "Car",
@@ -28,4 +34,6 @@ __all__ = [
     "em_stack",
     "grating",
     "rings",
+    "sample_aerial_scene",
+    "sample_em_stack",
 ]

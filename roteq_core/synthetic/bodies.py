@@ -210,7 +210,9 @@ def random_body(
         screen_glass=_screen(rng),
         rear_glass=_rear_glass(kind, float(draws[0])),
         side_windows=1 if kind == "van" and draws[1] < 0.75 else 3,
-        sunroof=float(draws[2] * 0.6 + 0.3) if draws[3] < 0.14 else 0.0,
+        sunroof=float(draws[2] * 0.6 + 0.3)
+        if draws[3] < 0.14 and kind != "van"
+        else 0.0,
         rails=kind in ("estate", "suv", "minivan") and draws[4] < 0.5,
         antenna=draws[5] < 0.4,
         mirrors=float(draws[6] * 0.5 + 0.75) if draws[6] < 0.94 else 0.0,

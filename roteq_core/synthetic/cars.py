@@ -101,9 +101,9 @@ def _hood_lines(
 ) -> None:
     """Add the dark cowl under the wipers, creases, and the seam of the nose."""
     cowl = body.cowl * (1 + 0.3 * (1 - _ACROSS**2))
-    back = np.column_stack([x[0] + 0.10 * (1 - _ACROSS**2), half[0] * 0.9 * _ACROSS])
+    back = np.column_stack([x[0] + 0.14 * (1 - _ACROSS**2), half[0] * 0.9 * _ACROSS])
     line = np.concatenate([back, (back + np.column_stack([cowl, 0 * cowl]))[::-1]])
-    builder.polygon(_ring(line, body.hood_height), body.trim, MATTE)
+    builder.polygon(_ring(line, body.hood_height * 1.02), body.trim, MATTE)
     shade = body.paint * (1 - body.crease)
     for side in (-0.5, 0.5):
         inner, outer = half[[0, 3]] * side, half[[0, 3]] * side * 1.12
@@ -179,7 +179,7 @@ def _screen(
 ) -> None:
     """Add the windscreen: pillars of body color, glass nearly from edge to edge."""
     builder.grid(np.stack([foot, brow]), body.roof_paint)
-    glass = _between(foot, brow, np.array([0.02, 0.35, 0.7, 0.94]))
+    glass = _between(foot, brow, np.array([-0.01, 0.35, 0.7, 0.94]))
     glass = glass * np.array([1.0, 0.91, 1.0])
     tint = body.screen_glass * np.array([[0.7], [0.95], [1.15]])
     builder.grid(glass, tint, GLASS)

@@ -8,6 +8,7 @@ drifts from slice to slice, noise.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,12 +19,14 @@ from roteq_core.synthetic.em_cells import Plane, Tissue, cut, grow_tissue
 from roteq_core.synthetic.em_texture import (
     CellTraits,
     Mitochondrion,
+    Synapse,
     cytoplasm,
     draw_mitochondrion,
+    draw_synapses,
     random_mitochondria,
+    random_synapses,
     random_traits,
     smooth_noise,
-    synapses,
 )
 
 _PLANES = 4  # planes that add up to the image of one thick section
@@ -62,6 +65,7 @@ def em_stack(
     membrane_px: float = 2.7,
     contrast: float = 1.0,
     noise: float = 1.0,
+    only: Sequence[int] | None = None,
 ) -> EMStack:
     """Draw a stack of sections of nervous tissue.
 
@@ -79,6 +83,8 @@ def em_stack(
         Half width of a membrane that is cut upright, in pixels.
     contrast, noise : float
         Factors; 1 is like the ISBI 2012 stack.
+    only : sequence of int, optional
+        Draw these slices alone; they are the same as in the whole stack.
     """
     shape = (size, size) if isinstance(size, int) else size
     if slices < 1:
@@ -87,23 +93,50 @@ def em_stack(
         raise ValueError(f"size must be at least 32, got {size}")
     if membrane_px <= 0:
         raise ValueError(f"membrane_px must be positive, got {membrane_px}")
+    chosen = range(slices) if only is None else only
+    if not chosen or not all(0 <= k < slices for k in chosen):
+        raise ValueError(f"only must name slices below {slices}, got {only}")
+    specimen = _grow(seed, slices, shape, drift_px)
+    sections = [_cut(specimen, k, membrane_px, contrast, noise) for k in chosen]
+    return EMStack(*(np.stack(part) for part in zip(*sections, strict=True)))
+
+
+@dataclass(frozen=True)
+class _Specimen:
+    """All that is decided before slices are drawn."""
+
+    seed: int
+    tissue: Tissue
+    traits: CellTraits
+    mitochondria: list[Mitochondrion]
+    synapses: list[Synapse]
+
+
+def _grow(seed: int, slices: int, shape: tuple[int, int], drift: float) -> _Specimen:
     rng = np.random.default_rng(seed)
-    tissue = grow_tissue(rng, slices, shape, drift=drift_px)
-    middles = [cut(tissue, k + 0.5) for k in range(slices)]
-    walls = np.stack([_walls(tissue, k, membrane_px) for k in range(slices)])
-    contents = _contents(rng, tissue, middles)
-    image = np.stack(
-        [
-            _expose(rng, wall, content, contrast, noise)
-            for wall, content in zip(walls, contents, strict=True)
-        ]
+    tissue = grow_tissue(rng, slices, shape, drift=drift)
+    return _Specimen(
+        seed,
+        tissue,
+        random_traits(rng, int(tissue.cells.max())),
+        random_mitochondria(rng, tissue, slices),
+        random_synapses(rng, slices, shape),
     )
-    membranes = np.stack([p.distance < membrane_px for p in middles]) | (walls > 0.42)
-    cells = np.where(membranes, 0, np.stack([plane.cells for plane in middles]))
-    turns = [_direction(plane) for plane in middles]
-    direction = np.stack([angle for angle, _ in turns])
-    clear = np.stack([coherence for _, coherence in turns]) > 0.8
-    return EMStack(image, membranes, cells, direction, clear & membranes)
+
+
+def _cut(
+    specimen: _Specimen, index: int, half_width: float, contrast: float, noise: float
+) -> tuple[np.ndarray, ...]:
+    """Draw one slice; give its arrays in the order of EMStack's fields."""
+    rng = np.random.default_rng([specimen.seed, index])
+    plane = cut(specimen.tissue, index + 0.5)
+    walls = _walls(specimen.tissue, index, half_width)
+    content = _content(rng, specimen, plane, index)
+    image = _expose(rng, walls, content, contrast, noise)
+    membranes = (plane.distance < half_width) | (walls > 0.42)
+    cells = np.where(membranes, 0, plane.cells).astype(np.int32)
+    direction, coherence = _direction(plane)
+    return image, membranes, cells, direction, membranes & (coherence > 0.8)
 
 
 def _walls(tissue: Tissue, index: int, half_width: float) -> np.ndarray:
@@ -113,21 +146,15 @@ def _walls(tissue: Tissue, index: int, half_width: float) -> np.ndarray:
     return np.asarray(np.mean(planes, axis=0), dtype=np.float32)
 
 
-def _contents(
-    rng: np.random.Generator, tissue: Tissue, planes: list[Plane]
-) -> list[np.ndarray]:
-    """Draw the density of everything but membranes, one array a slice."""
-    traits: CellTraits = random_traits(rng, int(tissue.cells.max()))
-    mitos: list[Mitochondrion] = random_mitochondria(rng, tissue, len(planes))
-    area = planes[0].cells.size / 512**2
-    blots = synapses(rng, planes, int(rng.poisson(6 * area * len(planes) / 2)))
-    contents = []
-    for k, plane in enumerate(planes):
-        density = cytoplasm(rng, plane, traits)
-        for mito in mitos:
-            draw_mitochondrion(density, mito, tissue, plane, k + 0.5)
-        contents.append(density + blots[k])
-    return contents
+def _content(
+    rng: np.random.Generator, specimen: _Specimen, plane: Plane, index: int
+) -> np.ndarray:
+    """Draw the density of everything but membranes."""
+    density = cytoplasm(rng, plane, specimen.traits)
+    for mito in specimen.mitochondria:
+        draw_mitochondrion(density, mito, specimen.tissue, plane, index + 0.5)
+    blots = draw_synapses(rng, specimen.synapses, plane, index)
+    return np.asarray(density + blots)
 
 
 def _expose(

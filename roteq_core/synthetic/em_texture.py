@@ -116,28 +116,35 @@ def random_mitochondria(
 ) -> list[Mitochondrion]:
     """Put mitochondria into disks that are large enough."""
     found = []
-    for disk in np.flatnonzero(tissue.radii.mean(axis=0) > 15):
+    for disk in np.flatnonzero(tissue.radii.mean(axis=0) > 19):
         radius = tissue.radii[:, disk].mean()
-        for _ in range(rng.poisson(0.14 * (slices + 6) / 10 * min(radius / 15, 2.5))):
-            long = float(min(rng.uniform(15, 38), 0.72 * radius))
-            out, way = rng.uniform(0, 0.5) * (radius - long), rng.uniform(0, 2 * np.pi)
-            depth = rng.uniform(3, 12)
-            found.append(
-                Mitochondrion(
-                    disk=int(disk),
-                    offset=(out * np.cos(way), out * np.sin(way)),
-                    long=long,
-                    short=long * rng.uniform(0.6, 1.0),
-                    angle=rng.uniform(0, np.pi),
-                    top=rng.uniform(-depth, slices),
-                    depth=depth,
-                    cristae_angle=rng.uniform(0, np.pi),
-                    period=rng.uniform(8, 11),
-                    darkness=rng.uniform(0.5, 0.85),
-                    seed=int(rng.integers(2**31)),
-                )
-            )
+        top = rng.uniform(-12, 20)
+        while top < slices:
+            mito = _random_mitochondrion(rng, int(disk), radius, top)
+            found.append(mito)
+            # The next one lies below, so that they do not run into each other.
+            top += mito.depth + rng.exponential(900 / radius)
     return found
+
+
+def _random_mitochondrion(
+    rng: np.random.Generator, disk: int, radius: float, top: float
+) -> Mitochondrion:
+    long = float(min(rng.uniform(15, 38), 0.72 * radius))
+    out, way = rng.uniform(0, 0.5) * (radius - long), rng.uniform(0, 2 * np.pi)
+    return Mitochondrion(
+        disk=disk,
+        offset=(out * np.cos(way), out * np.sin(way)),
+        long=long,
+        short=long * rng.uniform(0.6, 1.0),
+        angle=rng.uniform(0, np.pi),
+        top=top,
+        depth=rng.uniform(3, 12),
+        cristae_angle=rng.uniform(0, np.pi),
+        period=rng.uniform(8, 11),
+        darkness=rng.uniform(0.5, 0.85),
+        seed=int(rng.integers(2**31)),
+    )
 
 
 def draw_mitochondrion(
@@ -194,23 +201,50 @@ def _cristae(
     return np.asarray(stripes * (0.6 + 0.4 * np.sin(side / 7 + along / 11 + phase[0])))
 
 
-def synapses(
-    rng: np.random.Generator, planes: list[Plane], count: int
-) -> list[np.ndarray]:
-    """Draw dark blots on membranes, each over a few slices: one array a plane."""
-    height, width = planes[0].cells.shape
-    blots = [np.zeros((height, width), dtype=np.float32) for _ in planes]
-    y, x = np.mgrid[:height, :width].astype(np.float32)
+@dataclass(frozen=True)
+class Synapse:
+    """A dark blot at (x, y) over a few slices, where membranes are near."""
+
+    x: float
+    y: float
+    size: float
+    squeeze: float
+    first: int
+    last: int
+
+
+def random_synapses(
+    rng: np.random.Generator, slices: int, shape: tuple[int, int]
+) -> list[Synapse]:
+    """Draw about ten synapses for each 512 by 512 pixels and slice."""
+    count = rng.poisson(5 * slices * shape[0] * shape[1] / 512**2)
+    found = []
     for _ in range(count):
-        start = int(rng.integers(len(planes)))
-        spots = np.argwhere(planes[start].distance < 1.5)
-        if not len(spots):
-            continue
-        row, column = spots[int(rng.integers(len(spots)))]
-        size, squeeze = rng.uniform(4, 11), rng.uniform(0.6, 1.6)
-        for k in range(start, min(start + int(rng.integers(1, 4)), len(planes))):
-            square = ((x - column) * squeeze) ** 2 + ((y - row) / squeeze) ** 2
-            texture = 1 + 0.35 * smooth_noise(rng, (height, width), 2.0)
-            near = np.exp(-((planes[k].distance / 9) ** 2))
-            blots[k] += 0.9 * np.exp(-square / (2 * size**2)) * texture * near
-    return blots
+        first = int(rng.integers(-2, slices))
+        found.append(
+            Synapse(
+                x=rng.uniform(0, shape[1]),
+                y=rng.uniform(0, shape[0]),
+                size=rng.uniform(4, 11),
+                squeeze=rng.uniform(0.6, 1.6),
+                first=first,
+                last=first + int(rng.integers(1, 4)),
+            )
+        )
+    return found
+
+
+def draw_synapses(
+    rng: np.random.Generator, synapses: list[Synapse], plane: Plane, index: int
+) -> np.ndarray:
+    """Give the density of the synapses in one slice."""
+    shape = plane.cells.shape
+    y, x = np.mgrid[: shape[0], : shape[1]].astype(np.float32)
+    density = np.zeros(shape, dtype=np.float32)
+    for spot in synapses:
+        if spot.first <= index < spot.last:
+            across, down = (x - spot.x) * spot.squeeze, (y - spot.y) / spot.squeeze
+            density += np.exp(-(across**2 + down**2) / (2 * spot.size**2))
+    texture = 0.9 + 0.3 * smooth_noise(rng, shape, 2.0)
+    near = np.exp(-((plane.distance / 8) ** 2))
+    return np.asarray(np.minimum(density, 1.1) * texture * near)
