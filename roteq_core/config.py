@@ -107,12 +107,31 @@ class CarNetConfig:
     in_maps: int = option(1, "Input channels", low=1, high=64)
     crop: int = option(48, "Crop", "Side of the square around a car.", low=40, high=256)
     norm: bool = option(True, "Normalize", "Divide maps by their spread.")
-    early_pool: bool = option(
-        False,
-        "Pool early",
-        "Pool after the first layer, which makes wide networks cheap, not the last.",
+    first_stride: int = option(
+        1,
+        "First stride",
+        "2 halves the maps in the first layer, which makes wide networks cheap; "
+        "1 pools after the last layer, as the paper does.",
+        low=1,
+        high=2,
     )
     turning: TurningConfig = TurningConfig(orientations=20)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        _check_odd(self.kernel_size)
+
+
+@dataclass(frozen=True)
+class CarFinderNetConfig:
+    """The network that finds cars: a heat map with lengths and headings."""
+
+    kind: ClassVar[str] = "car-finder"
+    filters: tuple[int, ...] = (6, 10, 10)
+    kernel_size: int = option(5, "Kernel", "Odd side of the filters.", low=3, high=15)
+    hidden: int = option(16, "Hidden", "Maps before the heat map.", low=1, high=256)
+    in_maps: int = option(1, "Input channels", low=1, high=3)
+    turning: TurningConfig = TurningConfig(orientations=12, frequencies=3)
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -144,9 +163,19 @@ class PatchNetConfig:
     turning: TurningConfig = TurningConfig()
 
 
-NetConfig = MembraneNetConfig | CarNetConfig | DigitNetConfig | PatchNetConfig
+NetConfig = (
+    MembraneNetConfig
+    | CarNetConfig
+    | CarFinderNetConfig
+    | DigitNetConfig
+    | PatchNetConfig
+)
 NET_CONFIGS: dict[str, type[Any]] = {
-    c.kind: c for c in (MembraneNetConfig, CarNetConfig, DigitNetConfig, PatchNetConfig)
+    MembraneNetConfig.kind: MembraneNetConfig,
+    CarNetConfig.kind: CarNetConfig,
+    CarFinderNetConfig.kind: CarFinderNetConfig,
+    DigitNetConfig.kind: DigitNetConfig,
+    PatchNetConfig.kind: PatchNetConfig,
 }
 
 
@@ -268,6 +297,78 @@ class SegmentOptions:
         None, "Pixel size", "Nanometers; resampled to the model's.", low=0.01, high=1e5
     )
     inverted: bool = option(False, "Inverted", "Membranes are bright, not dark.")
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+@dataclass(frozen=True)
+class OrientOptions:
+    """How to tell where cars point."""
+
+    model: str = option("cars", "Model", "A shipped name or a file.", advanced=False)
+    device: Literal["auto", "cpu", "cuda", "mps"] = option(
+        "auto", "Device", "auto takes a GPU where there is one.", advanced=False
+    )
+    copies: int = option(
+        8, "Copies", "Turned and mirrored readings of each car.", low=1, high=64
+    )
+    batch: int = option(64, "Batch", "Cars at once.", low=1, high=65536)
+    car_length_px: float | None = option(
+        None,
+        "Car length",
+        "Pixels, for cars whose box is not known.",
+        low=2,
+        high=10_000,
+        advanced=False,
+    )
+    pixel_size_m: float | None = option(
+        None,
+        "Pixel size",
+        "Meters, from which a typical length is taken if none is known.",
+        low=1e-4,
+        high=10,
+    )
+    redo_reviewed: bool = option(
+        False, "Redo reviewed", "Also replace what a person accepted or edited."
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+@dataclass(frozen=True)
+class FindOptions:
+    """How to find cars."""
+
+    model: str = option(
+        "car-finder", "Model", "A shipped name or a file.", advanced=False
+    )
+    device: Literal["auto", "cpu", "cuda", "mps"] = option(
+        "auto", "Device", "auto takes a GPU where there is one.", advanced=False
+    )
+    threshold: float = option(
+        0.3, "Threshold", "Least score of a car.", low=0.0, high=1.0, advanced=False
+    )
+    car_length_px: float | None = option(
+        None,
+        "Car length",
+        "Typical length in pixels; several are tried if it is not given.",
+        low=4,
+        high=2000,
+        advanced=False,
+    )
+    pixel_size_m: float | None = option(
+        None, "Pixel size", "Meters, in place of the length.", low=1e-4, high=10
+    )
+    tile: int = option(
+        512, "Tile", "Pixels at once; less needs less memory.", low=64, high=16384
+    )
+    most: int = option(100_000, "Most", "At most so many cars.", low=1, high=10_000_000)
+    orient: bool = option(
+        True, "Orient", "Let the heading model look at each car.", advanced=False
+    )
+    orient_model: str = option("cars", "Heading model", "A shipped name or a file.")
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -7,6 +7,7 @@ and its `reach`: how far, in pixels, an output depends on its input.
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import torch
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 
 from roteq_core import functional as rf
 from roteq_core.config import (
+    CarFinderNetConfig,
     CarNetConfig,
     DigitNetConfig,
     MembraneNetConfig,
@@ -36,6 +38,7 @@ def rot_conv(
     pool: Pool = "vector",
     bins: int = 1,
     padding: int | None = None,
+    stride: int = 1,
 ) -> RotConv:
     """Make a `RotConv` that turns its filters as a config says."""
     return RotConv(
@@ -49,6 +52,7 @@ def rot_conv(
         pool=pool,
         bins=bins,
         padding="same" if padding is None else padding,
+        stride=stride,
     )
 
 
@@ -169,7 +173,7 @@ class AxialHead(nn.Module):
 class CarNet(nn.Module):
     """Tell where a car points: the table "cars_arch".
 
-    Three rotating convolutions without padding, 2×2 pooling, and one filter over the
+    Rotating convolutions without padding, one 2×2 pooling, and one filter over the
     whole remaining map, whose R responses shift around the circle as the car turns.
 
     Parameters
@@ -184,23 +188,23 @@ class CarNet(nn.Module):
         self.config = config
         k, turning = config.kernel_size, config.turning
         inputs = [config.in_maps, *config.filters[:-1]]
+        strides = [config.first_stride] + [1] * (len(inputs) - 1)
         self.blocks = nn.ModuleList(
-            rot_conv(turning, i, f, k, image=level == 0, padding=0)
-            for level, (i, f) in enumerate(zip(inputs, config.filters, strict=True))
+            rot_conv(turning, i, f, k, image=level == 0, padding=0, stride=stride)
+            for level, (i, f, stride) in enumerate(
+                zip(inputs, config.filters, strides, strict=True)
+            )
         )
         self.norms = nn.ModuleList(
             FieldNorm(f) if config.norm else nn.Identity() for f in config.filters
         )
-        self.pool = FieldMaxPool(2)
-        side = (config.crop - len(config.filters) * (k - 1)) // 2
-        if side < 1:
-            raise ValueError(
-                f"crop must exceed the {len(config.filters) * (k - 1)} pixels that "
-                f"{len(config.filters)} unpadded {k}x{k} layers eat, got {config.crop}"
-            )
+        self.pool = FieldMaxPool(2) if config.first_stride == 1 else nn.Identity()
+        side = _car_net_side(config)
         self.whole = rot_conv(
             turning, config.filters[-1], 1, side, pool="none", padding=0
         )
+        with torch.no_grad():  # start undecided: all headings about equally likely
+            self.whole.weight *= 0.1
 
     def forward(self, image: Tensor) -> Tensor:
         """(B, C, crop, crop) → R responses (B, R), or (B, R, H', W') if larger."""
@@ -213,7 +217,7 @@ class CarNet(nn.Module):
     def direction(self, responses: Tensor) -> Tensor:
         """Hard-coded cosine and sine layer: (B, R, …) → vectors (B, 2, …).
 
-        The paper's tanh and unit norm are left to the loss: `unit_vector`.
+        The paper's tanh and unit norm are left to the loss.
         """
         angles = self.whole.angles
         count = responses.shape[1]
@@ -222,6 +226,82 @@ class CarNet(nn.Module):
         )
         table = torch.stack([theta.cos(), theta.sin()]).to(responses) * (2 / count)
         return torch.einsum("br...,cr->bc...", responses, table)
+
+
+def _car_net_side(config: CarNetConfig) -> int:
+    """Side of the map that is left of a crop before the last filter."""
+    k, stride = config.kernel_size, config.first_stride
+    if (config.crop - k) % stride:
+        raise ValueError(
+            f"crop - kernel_size must be a multiple of first_stride = {stride}, so "
+            f"that the crop stays centered, got {config.crop} - {k}"
+        )
+    side = (config.crop - k) // stride + 1 - (len(config.filters) - 1) * (k - 1)
+    side = -(-side // 2) if stride == 1 else side
+    if side < 1:
+        raise ValueError(
+            f"crop must exceed what {len(config.filters)} unpadded {k}x{k} layers eat, "
+            f"got {config.crop}"
+        )
+    return side
+
+
+class CarMaps(NamedTuple):
+    """What the car finder gives for each cell of 4×4 pixels."""
+
+    heat: Tensor  # (B, H/4, W/4), before the sigmoid
+    log_length: Tensor  # (B, H/4, W/4), of the length in pixels over the usual one
+    responses: Tensor  # (B, R, H/4, W/4), as of `CarNet`
+
+
+class CarFinderNet(nn.Module):
+    """Find cars: how likely one is centered here, how long, and which way it points.
+
+    An even first filter with stride 2 and the pooling after it lie symmetrically about
+    the center of the image, so that quarter turns are exact.
+
+    Parameters
+    ----------
+    config : CarFinderNetConfig
+    """
+
+    stride = 4
+
+    def __init__(self, config: CarFinderNetConfig):
+        super().__init__()
+        self.config = config
+        k, turning, filters = config.kernel_size, config.turning, config.filters
+        self.first = rot_conv(
+            turning, config.in_maps, filters[0], 8, image=True, padding=3, stride=2
+        )
+        self.blocks = nn.ModuleList(
+            rot_conv(turning, i, f, k) for i, f in itertools.pairwise(filters)
+        )
+        self.norms = nn.ModuleList(FieldNorm(f) for f in filters)
+        self.pool = FieldMaxPool(2)
+        last = filters[-1]
+        self.look = rot_conv(turning, last, config.hidden, k, pool="magnitude")
+        self.decide = nn.Conv2d(config.hidden, 2, 1)
+        self.point = rot_conv(turning, last, 1, k, pool="none")
+        with torch.no_grad():
+            self.point.weight *= 0.1
+            self.decide.weight *= 0.1
+            self.decide.bias.copy_(torch.tensor([-3.0, 0.0]))  # cars are rare
+
+    @property
+    def reach(self) -> int:
+        """Pixels to each side on which an output depends."""
+        half = self.config.kernel_size // 2
+        return 8 + 4 * half * (len(self.config.filters)) + 4
+
+    def forward(self, image: Tensor) -> CarMaps:
+        """(B, C, H, W), sides multiples of 4 → maps of cells."""
+        _check_multiple(image, self.stride)
+        x = self.norms[0](self.pool(self.first(image)))
+        for block, norm in zip(self.blocks, list(self.norms)[1:], strict=True):
+            x = norm(block(x))
+        heat, log_length = self.decide(self.look(x)).unbind(1)
+        return CarMaps(heat, log_length, self.point(x)[:, 0])
 
 
 class DigitNet(nn.Module):
@@ -288,6 +368,7 @@ def build_network(config: NetConfig) -> nn.Module:
     kinds = {
         MembraneNetConfig: MembraneNet,
         CarNetConfig: CarNet,
+        CarFinderNetConfig: CarFinderNet,
         DigitNetConfig: DigitNet,
         PatchNetConfig: PatchNet,
     }

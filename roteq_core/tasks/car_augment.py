@@ -1,0 +1,153 @@
+"""Random changes of crops of cars: other light, cameras and files than those seen.
+
+All work on a batch of crops (n, C + 1, s, s) with values about 0…1 whose last map says
+what is known. None moves anything, so that headings stay as they are.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from roteq_core.tasks.car_crops import LUMINANCE
+
+
+def random_gray(colors: Tensor, rng: np.random.Generator) -> Tensor:
+    """Mix colors (n, 3 + 1, s, s) to gray (n, 1 + 1, s, s), each in its own way."""
+    count = len(colors)
+    own = rng.dirichlet(np.ones(3), count)
+    mix = rng.uniform(0, 0.6, (count, 1))
+    weights = _tensor((1 - mix) * np.array(LUMINANCE) + mix * own)
+    gray = torch.einsum("nchw,nc->nhw", colors[:, :3], weights)
+    return torch.stack([gray, colors[:, 3]], 1)
+
+
+def random_look(crops: Tensor, strength: float, rng: np.random.Generator) -> Tensor:
+    """Change light, contrast, sharpness and coding of crops.
+
+    Parameters
+    ----------
+    crops : Tensor of shape (n, C + 1, s, s)
+    strength : float
+        0 changes nothing, 1 is usual.
+    rng : numpy Generator
+    """
+    if not strength:
+        return crops
+    values, known = crops[:, :-1], crops[:, -1:]
+    values = _shadow(values, strength, rng)
+    values = _tone(values, strength, rng)
+    values = _blur(values, strength, rng)
+    values = _noise(values, strength, rng)
+    values = _jpeg(values, strength, rng)
+    return torch.cat([values, _cut(known, rng)], 1)
+
+
+def _tensor(values: np.ndarray) -> Tensor:
+    return torch.from_numpy(np.asarray(values, np.float32))
+
+
+def _chance(count: int, share: float, rng: np.random.Generator) -> np.ndarray:
+    return rng.random((count, 1, 1, 1)) < share
+
+
+def _side_of_line(
+    count: int, side: int, near: float, far: float, rng: np.random.Generator
+) -> Tensor:
+    """Signed distance in pixels (n, 1, s, s) from random lines near the center."""
+    angle = rng.uniform(0, 2 * math.pi, (count, 1, 1, 1))
+    offset = rng.uniform(near, far, (count, 1, 1, 1)) * side
+    line = np.arange(side) - (side - 1) / 2
+    y, x = line[:, None], line[None]
+    return _tensor(np.cos(angle) * x + np.sin(angle) * y - offset)
+
+
+def _shadow(values: Tensor, strength: float, rng: np.random.Generator) -> Tensor:
+    """Darken one side of a line."""
+    count, side = len(values), values.shape[-1]
+    distance = _side_of_line(count, side, -0.4, 0.4, rng)
+    soft = _tensor(rng.uniform(0.3, 2.0, (count, 1, 1, 1)))
+    depth = rng.uniform(0.2, 0.65, (count, 1, 1, 1))
+    depth = _tensor(depth * _chance(count, 0.3 * strength, rng))
+    return values * (1 - depth * torch.sigmoid(distance / soft))
+
+
+def _tone(values: Tensor, strength: float, rng: np.random.Generator) -> Tensor:
+    """Bend the tone curve, saturate, and sometimes swap bright and dark."""
+    count = len(values)
+    gamma = _tensor(np.exp(rng.normal(0, 0.35 * strength, (count, 1, 1, 1))))
+    low = values.amin((1, 2, 3), keepdim=True)
+    span = (values.amax((1, 2, 3), keepdim=True) - low).clamp(min=1e-4)
+    unit = ((values - low) / span).clamp(0, 1) ** gamma
+    swap = torch.from_numpy(_chance(count, 0.12 * strength, rng))
+    unit = torch.where(swap, 1 - unit, unit)
+    # Too dark or too bright a picture loses one end of its range.
+    bottom = _tensor(rng.uniform(-0.05, 0.12 * strength, (count, 1, 1, 1)))
+    top = _tensor(1 - rng.uniform(-0.05, 0.25 * strength, (count, 1, 1, 1)))
+    return unit.clamp(bottom.clamp(min=0), top)
+
+
+def _blur(values: Tensor, strength: float, rng: np.random.Generator) -> Tensor:
+    """Blur each crop by its own Gaussian, sometimes along one direction more."""
+    count, maps = values.shape[:2]
+    sigma = rng.uniform(0.3, 1.3, (count, 1, 1, 1)) * _chance(
+        count, 0.5 * strength, rng
+    )
+    smear = rng.uniform(0, 1.5, (count, 1, 1, 1)) * _chance(count, 0.15 * strength, rng)
+    angle = rng.uniform(0, math.pi, (count, 1, 1, 1))
+    line = np.arange(-4, 5)
+    y, x = line[:, None], line[None]
+    along = np.cos(angle) * x + np.sin(angle) * y
+    across = np.cos(angle) * y - np.sin(angle) * x
+    wide, narrow = np.maximum(np.hypot(sigma, smear), 0.05), np.maximum(sigma, 0.05)
+    kernel = np.exp(-((along / wide) ** 2 + (across / narrow) ** 2) / 2)
+    kernel = _tensor(kernel / kernel.sum((-2, -1), keepdims=True))
+    kernel = kernel.expand(-1, maps, -1, -1).reshape(count * maps, 1, 9, 9)
+    padded = F.pad(values, (4, 4, 4, 4), mode="replicate")
+    flat = padded.reshape(1, count * maps, *padded.shape[-2:])
+    return F.conv2d(flat, kernel, groups=count * maps).reshape(values.shape)
+
+
+def _noise(values: Tensor, strength: float, rng: np.random.Generator) -> Tensor:
+    count = len(values)
+    level = rng.uniform(0, 0.05, (count, 1, 1, 1)) * _chance(count, 0.6 * strength, rng)
+    noise = rng.standard_normal(values.shape, dtype=np.float32)
+    return values + _tensor(level) * torch.from_numpy(noise)
+
+
+def _jpeg(values: Tensor, strength: float, rng: np.random.Generator) -> Tensor:
+    """Round the cosine transform of 8×8 blocks, as JPEG and video do."""
+    count, side = len(values), values.shape[-1]
+    fill = -side % 8
+    padded = F.pad(values, (0, fill, 0, fill), mode="replicate")
+    chosen = torch.from_numpy(_chance(count, 0.4 * strength, rng))
+    coarse = _tensor(rng.uniform(0.01, 0.06, (count, 1, 1, 1, 1, 1)))
+    table = _cosines()
+    order = torch.arange(8.0)
+    step = coarse * (1 + 0.5 * (order[:, None] + order[None]))
+    blocks = padded.unflatten(-1, (-1, 8)).unflatten(-3, (-1, 8))  # n c R 8 C 8
+    blocks = blocks.transpose(-3, -2)
+    spectrum = table @ blocks @ table.T
+    rounded = torch.round(spectrum / step) * step
+    decoded = (table.T @ rounded @ table).transpose(-3, -2).reshape(padded.shape)
+    return torch.where(chosen, decoded[..., :side, :side], values)
+
+
+def _cosines() -> Tensor:
+    """The orthonormal cosine transform of 8 numbers, (8, 8)."""
+    k, n = np.arange(8)[:, None], np.arange(8)[None]
+    table = np.sqrt(2 / 8) * np.cos(np.pi * (2 * n + 1) * k / 16)
+    table[0] /= np.sqrt(2)
+    return _tensor(table)
+
+
+def _cut(known: Tensor, rng: np.random.Generator) -> Tensor:
+    """Forget what lies beyond a line, as at the border of an image."""
+    count, side = len(known), known.shape[-1]
+    distance = _side_of_line(count, side, 0.08, 0.5, rng)
+    chosen = torch.from_numpy(_chance(count, 0.12, rng))
+    return torch.where(chosen & (distance > 0), 0.0, known)

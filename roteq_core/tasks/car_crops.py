@@ -1,0 +1,206 @@
+"""Crops around cars: read from an image at any angle and size, then made comparable.
+
+Every car is brought to the same length, whatever the image's scale, and its crop to the
+same contrast. Only a disc counts, so that nothing but the disc turns with the car.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+CAR_LENGTH = 28.0  # pixels of a car in a crop
+CROP = 48
+LUMINANCE = (0.299, 0.587, 0.114)
+RIM = 2.0  # pixels over which the disc fades
+
+
+class Pyramid(NamedTuple):
+    """An image at full, half, quarter … size, and which pixels are known.
+
+    Each level is a float32 tensor (C + 1, H, W); the last map is 1 where the image has
+    a value and 0 where it has none.
+    """
+
+    levels: tuple[Tensor, ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns at full size."""
+        height, width = self.levels[0].shape[-2:]
+        return int(height), int(width)
+
+
+def image_maps(image: np.ndarray, maps: int = 1) -> np.ndarray:
+    """Bring any usual image to float32 maps (C + 1, H, W), the last one its validity.
+
+    Parameters
+    ----------
+    image : array of shape (H, W), (H, W, 1), (H, W, 3) or (H, W, 4)
+        Any number type. Integers are divided by their largest value. Where the fourth
+        channel (opacity) is 0, or a value is not finite, nothing is known.
+    maps : {1, 3}
+        C: gray or color.
+    """
+    image = np.asarray(image)
+    if image.ndim == 2:
+        image = image[..., None]
+    if image.ndim != 3 or image.shape[-1] not in (1, 3, 4) or 0 in image.shape:
+        raise ValueError(
+            "an image of cars must have shape (H, W), (H, W, 3) or (H, W, 4), got "
+            f"{image.shape if image.shape[-1:] != (1,) else image.shape[:-1]}"
+        )
+    if maps not in (1, 3):
+        raise ValueError(f"maps must be 1 (gray) or 3 (color), got {maps}")
+    if image.dtype.kind not in "buif":
+        raise ValueError(f"an image must hold real numbers, got {image.dtype}")
+    known = np.ones(image.shape[:2], np.float32)
+    if image.shape[-1] == 4:
+        known = (image[..., 3] > 0).astype(np.float32)
+        image = image[..., :3]
+    factor = 1.0 / np.iinfo(image.dtype).max if image.dtype.kind in "ui" else 1.0
+    out = np.empty((maps + 1, *image.shape[:2]), np.float32)
+    if maps == 3:
+        out[:3] = np.moveaxis(image, -1, 0) * np.float32(factor)
+    elif image.shape[-1] == 3:
+        out[0] = 0
+        for channel, weight in enumerate(LUMINANCE):
+            out[0] += image[..., channel] * np.float32(weight * factor)
+    else:
+        out[0] = image[..., 0] * np.float32(factor)
+    finite = np.isfinite(out[:maps]).all(0)
+    out[maps] = known * finite
+    out[:maps, out[maps] == 0] = 0
+    return out
+
+
+def make_pyramid(maps: np.ndarray | Tensor, largest: float = math.inf) -> Pyramid:
+    """Halve maps (C + 1, H, W) until cars of `largest` pixels are small enough."""
+    levels = [torch.as_tensor(maps)]
+    largest = min(largest, 64 * CAR_LENGTH)
+    while largest / 2 ** len(levels) >= CAR_LENGTH and min(levels[-1].shape[-2:]) > 1:
+        levels.append(_half(levels[-1]))
+    return Pyramid(tuple(levels))
+
+
+def _half(maps: Tensor) -> Tensor:
+    """Average 2×2 pixels, those that are known; an odd side is continued."""
+    pads = (0, maps.shape[-1] % 2, 0, maps.shape[-2] % 2)
+    values = maps[:-1] * maps[-1:]
+    both = F.pad(torch.cat([values, maps[-1:]]), pads)
+    both = F.avg_pool2d(both[None], 2)[0]
+    return torch.cat([both[:-1] / both[-1:].clamp(min=1e-6), both[-1:]])
+
+
+def read_crops(
+    pyramid: Pyramid,
+    centers: np.ndarray,
+    lengths: np.ndarray,
+    turns: np.ndarray | float = 0.0,
+    *,
+    mirrored: Sequence[bool] | np.ndarray | bool = False,
+    crop: int = CROP,
+) -> Tensor:
+    """Read a crop for each car, scaled so that cars are `CAR_LENGTH` pixels long.
+
+    Parameters
+    ----------
+    pyramid : Pyramid
+    centers : array of shape (n, 2)
+        x and y in pixels; pixel centers are whole numbers.
+    lengths : array of shape (n,)
+        Of the cars in pixels.
+    turns : array of shape (n,) or float
+        The crop's axes stand turned by this angle (radians) in the image: a car that
+        points at angle θ in the image points at θ - turn in its crop.
+    mirrored : array of bool of shape (n,) or bool
+        Left and right of the crop change places: a car then points at π - (θ - turn).
+    crop : int
+        Side of a crop in pixels.
+
+    Returns
+    -------
+    Tensor of shape (n, C + 1, crop, crop)
+        Values, and how much of each pixel is known.
+    """
+    count = len(centers)
+    lengths = np.asarray(lengths, float)
+    zoom = lengths / CAR_LENGTH
+    level = np.clip(np.floor(np.log2(np.maximum(zoom, 1e-6))), 0, None).astype(int)
+    level = np.minimum(level, len(pyramid.levels) - 1)
+    maps = pyramid.levels[0].shape[0]
+    out = torch.empty(count, maps, crop, crop)
+    turns = np.broadcast_to(np.asarray(turns, float), (count,))
+    flips = np.broadcast_to(np.asarray(mirrored, bool), (count,))
+    for chosen in np.unique(level):
+        here = np.flatnonzero(level == chosen)
+        scale = 2.0**chosen
+        places = _crop_places(zoom[here] / scale, turns[here], flips[here], crop)
+        middle = (np.asarray(centers, float)[here] + 0.5) / scale - 0.5
+        places = places + middle[:, None, None]
+        out[torch.from_numpy(here)] = _read(pyramid.levels[chosen], places)
+    return out
+
+
+def _crop_places(
+    zoom: np.ndarray, turns: np.ndarray, flips: np.ndarray, crop: int
+) -> np.ndarray:
+    """Offsets (n, 2·crop, 2·crop, 2), x and y: twice as fine as the crop."""
+    line = (np.arange(2 * crop) - (2 * crop - 1) / 2) / 2
+    y, x = np.meshgrid(line, line, indexing="ij")
+    x = np.where(flips, -1.0, 1.0)[:, None, None] * x
+    cos = (np.cos(turns) * zoom)[:, None, None]
+    sin = (np.sin(turns) * zoom)[:, None, None]
+    return np.stack([cos * x - sin * y, sin * x + cos * y], -1)
+
+
+def _read(level: Tensor, places: np.ndarray) -> Tensor:
+    """Read maps (C, H, W) at places (n, 2s, 2s, 2), averaged to (n, C, s, s)."""
+    height, width = level.shape[-2:]
+    grid = (2 * places + 1) / np.array([width, height]) - 1
+    count, side = grid.shape[:2]
+    flat = torch.from_numpy(grid.astype(np.float32)).reshape(1, count * side, side, 2)
+    known = torch.cat([level[:-1] * level[-1:], level[-1:]])
+    fine = F.grid_sample(known[None], flat, mode="bilinear", align_corners=False)
+    fine = fine.reshape(level.shape[0], count, side, side).movedim(0, 1)
+    small = F.avg_pool2d(fine, 2)
+    share = small[:, -1:]
+    return torch.cat([small[:, :-1] / share.clamp(min=1e-6), share], 1)
+
+
+def disc(side: int, rim: float = RIM) -> Tensor:
+    """Soft disc (side, side) that touches the border: 1 inside, 0 outside."""
+    line = torch.arange(side, dtype=torch.float32) - (side - 1) / 2
+    radius = torch.hypot(line[:, None], line[None])
+    fade = ((side / 2 - radius) / rim).clamp(0, 1)
+    return torch.sin(fade * math.pi / 2) ** 2
+
+
+def normalize_crops(crops: Tensor) -> Tensor:
+    """Bring crops (n, C + 1, s, s) to mean 0 and spread 1 in the disc: (n, C, s, s).
+
+    Where nothing is known, and outside the disc, the value is 0. A flat crop stays 0.
+    """
+    values, known = crops[:, :-1], crops[:, -1:]
+    weight = disc(crops.shape[-1]).to(crops) * known
+    total = weight.sum((-2, -1), keepdim=True).clamp(min=1e-6)
+    # One mean per map, one spread for all: colors keep their proportions.
+    mean = (values * weight).sum((-2, -1), keepdim=True) / total
+    centered = values - mean
+    variance = (centered.square() * weight).sum((-2, -1), keepdim=True) / total
+    spread = variance.mean(1, keepdim=True).sqrt()
+    scaled = centered / spread.clamp(min=1e-6)
+    scaled = torch.where(spread > 1e-5, scaled, 0.0)
+    return scaled.clamp(-4, 4) * weight
+
+
+def as_image(crop: Any) -> np.ndarray:
+    """Give a crop (C, s, s) as uint8 (s, s) or (s, s, 3), for looking at."""
+    values = np.moveaxis(np.asarray(crop, float), 0, -1)
+    return np.squeeze((np.clip(values, 0, 1) * 255).round().astype(np.uint8))
