@@ -28,9 +28,9 @@ class Normalization:
     inverted: bool = False
 
     def apply(self, image: np.ndarray) -> np.ndarray:
-        """Give the image as float32, clipped to ±5 spreads."""
+        """Give the image as float32, clipped to ±5 spreads; NaN becomes the center."""
         scaled = (np.asarray(image, dtype=np.float32) - self.center) / self.spread
-        scaled = np.clip(scaled, -5, 5)
+        scaled = np.nan_to_num(np.clip(scaled, -5, 5), copy=False)
         return np.asarray(-scaled if self.inverted else scaled, dtype=np.float32)
 
     def as_dict(self) -> dict[str, Any]:
@@ -56,9 +56,8 @@ def fit_normalization(image: Any, *, inverted: bool = False) -> Normalization:
             raise ValueError("cannot normalize an image without any finite value")
         sample = finite
     low, center, high = np.percentile(sample, [5, 50, 95])
-    spread = (
-        high - low
-    ) / 3.29  # the standard deviation, were it a normal distribution
+    # The standard deviation, were it a normal distribution.
+    spread = (high - low) / 3.29
     if not spread > 0:
         spread = float(np.std(sample)) or 1.0
     return Normalization(float(center), float(spread), inverted)

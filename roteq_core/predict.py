@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from roteq_core.jobs import Job, Report
-from roteq_core.tiles import Tile, plan_tiles, symmetric_padding
+from roteq_core.tiles import Span, Tile, plan_tiles, symmetric_padding
 
 DEFAULT_TILE = 512
 SMALLEST_TILE = 64
@@ -66,12 +66,9 @@ def iter_predict_maps(
     maps: np.ndarray | None = None
     done = 0
     while waiting:
-        try:
-            piece = _run_tile(network, padded, waiting[0], to_maps, device)
-        except (RuntimeError, MemoryError) as error:
-            if not is_out_of_memory(error):
-                raise
-            side = _halve(side, error)
+        piece = _try_tile(network, padded, waiting[0], to_maps, device)
+        if piece is None:
+            side = _halve(side)
             waiting = _replan(waiting, size, side, reach, stride)
             yield Report(done, done + len(waiting), f"memory ran out: tile {side}")
             continue
@@ -84,6 +81,25 @@ def iter_predict_maps(
     assert maps is not None
     (top, _), (left, _) = pads
     return maps[:, top : top + image.shape[1], left : left + image.shape[2]]
+
+
+def _try_tile(
+    network: nn.Module,
+    image: np.ndarray,
+    tile: Tile,
+    to_maps: ToMaps,
+    device: torch.device | str,
+) -> np.ndarray | None:
+    """Run one tile; None if memory ran out.
+
+    The error is gone when this returns, and with it what its frames held on to.
+    """
+    try:
+        return _run_tile(network, image, tile, to_maps, device)
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        return None
 
 
 def _run_tile(
@@ -108,12 +124,13 @@ def is_out_of_memory(error: BaseException) -> bool:
     return "out of memory" in text or "can't allocate memory" in text
 
 
-def _halve(side: int, error: BaseException) -> int:
+def _halve(side: int) -> int:
+    """Give a smaller tile, and the memory of the larger one back."""
     if side // 2 < SMALLEST_TILE:
         raise OutOfMemory(
             f"memory ran out even with tiles of {side} pixels: close other programs, "
             "or run on the CPU"
-        ) from error
+        )
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
@@ -129,5 +146,5 @@ def _replan(
     return [t for t in smaller if any(_overlap(t.keep, keep) for keep in areas)]
 
 
-def _overlap(a: tuple, b: tuple) -> bool:  # type: ignore[type-arg]
+def _overlap(a: tuple[Span, Span], b: tuple[Span, Span]) -> bool:
     return all(x.start < y.stop and y.start < x.stop for x, y in zip(a, b, strict=True))

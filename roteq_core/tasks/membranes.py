@@ -1,124 +1,55 @@
-"""Membranes: targets, loss and validation for training the membrane network.
+"""Membranes: data, loss and validation for training the membrane network.
 
-The paper turns the two-class problem into three (section "Equivariance: ISBI 2012"):
-the inside of cells, the center line of a membrane, and the strip of cell beside it,
-which can then be weighed more. Membrane pixels in neither are not asked about.
+What the network is asked for is in `membrane_targets`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from scipy import ndimage
-from skimage.morphology import skeletonize
 from torch import Tensor, nn
 
 from roteq_core.augment import as_batch, random_intensity, random_warp
 from roteq_core.config import MembraneNetConfig, TrainConfig
 from roteq_core.direction import direction_error, membrane_direction
+from roteq_core.jobs import drain
 from roteq_core.metrics import score_stack
 from roteq_core.networks import MembraneMaps
 from roteq_core.normalize import fit_normalization
-from roteq_core.polarity import TruthKind, decide_truth
+from roteq_core.predict import iter_predict_maps
+from roteq_core.tasks.membrane_targets import (
+    CENTER,
+    IGNORED,
+    INSIDE,
+    MembraneTargets,
+    membrane_targets,
+    membranes_from_labels,
+)
 
-INSIDE, CENTER, BESIDE, IGNORED = 0, 1, 2, 3
+__all__ = [
+    "CENTER",
+    "IGNORED",
+    "INSIDE",
+    "MembraneTargets",
+    "MembraneTask",
+    "axis_angle",
+    "membrane_loss",
+    "membrane_maps",
+    "membrane_targets",
+    "membranes_from_labels",
+    "predict_plane",
+]
 
-# Pixels from the center line that still belong to it, and from the membrane outwards
-# that are "beside" it.
-CENTER_RADIUS = 2.0
-BESIDE_WIDTH = 4.0
 # How much a pixel of each class counts.
 CLASS_WEIGHTS = (0.5, 2.0, 1.5)
 GAP_WEIGHT = 0.5
 DIRECTION_WEIGHT = 0.5
-
-
-@dataclass(frozen=True)
-class MembraneTargets:
-    """What the network should say about one slice.
-
-    Parameters
-    ----------
-    classes : uint8 array of shape (H, W)
-        0 inside, 1 center line, 2 beside, 3 ignored.
-    skeleton : float32 array of shape (H, W)
-        The center line itself, one pixel wide.
-    axes : float32 array of shape (2, H, W)
-        Weight · (cos 2θ, sin 2θ) of the membrane's direction, zero elsewhere.
-    """
-
-    classes: np.ndarray
-    skeleton: np.ndarray
-    axes: np.ndarray
-
-    def maps(self) -> np.ndarray:
-        """All as float32 maps (4, H, W): classes, skeleton, axes."""
-        return np.concatenate(
-            [self.classes[None].astype(np.float32), self.skeleton[None], self.axes]
-        )
-
-
-def membrane_targets(
-    membranes: np.ndarray, known: np.ndarray | None = None
-) -> MembraneTargets:
-    """Make three-class targets and directions from binary membranes.
-
-    Parameters
-    ----------
-    membranes : bool array of shape (H, W)
-    known : bool array of shape (H, W), optional
-        Where the labels may be trusted; the rest is ignored.
-    """
-    membranes = np.asarray(membranes, dtype=bool)
-    skeleton = skeletonize(membranes)
-    from_center = ndimage.distance_transform_edt(~skeleton)
-    from_membrane = ndimage.distance_transform_edt(~membranes)
-    classes = np.full(membranes.shape, INSIDE, np.uint8)
-    classes[membranes] = IGNORED
-    classes[membranes & (from_center <= CENTER_RADIUS)] = CENTER
-    classes[~membranes & (from_membrane <= BESIDE_WIDTH)] = BESIDE
-    if not skeleton.any():  # nothing is near a membrane that is not there
-        classes[...] = INSIDE
-    angle, weight = membrane_direction(membranes)
-    weight = np.where(classes == CENTER, weight, 0)
-    axes = np.stack([weight * np.cos(2 * angle), weight * np.sin(2 * angle)])
-    if known is not None:
-        classes[~known] = IGNORED
-        skeleton = skeleton & known
-        axes = axes * known
-    return MembraneTargets(
-        classes, skeleton.astype(np.float32), axes.astype(np.float32)
-    )
-
-
-def membranes_from_labels(
-    labels: np.ndarray, kind: TruthKind | None = None, *, ignore: int | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Read membranes and what is known from binary or numbered labels.
-
-    Parameters
-    ----------
-    labels : array of shape (..., H, W)
-        Binary membranes or cells, or numbered cells with 0 between them.
-    kind : {"labels", "membranes", "cells"}, optional
-        What values above 0 are; decided by a stated rule if not given.
-    ignore : int, optional
-        The value of pixels that nobody labelled.
-
-    Returns
-    -------
-    (membranes, known) : bool arrays of the same shape
-    """
-    known = np.ones(labels.shape, bool) if ignore is None else labels != ignore
-    decided = decide_truth(labels, kind, ignore=ignore).value
-    high = labels > 0
-    membranes = high if decided == "membranes" else ~high
-    return membranes & known, known
+# What pixels without a label are called while scoring.
+UNKNOWN = 255
 
 
 class MembraneTask:
@@ -154,6 +85,11 @@ class MembraneTask:
             raise ValueError(
                 f"held_out slices must lie in 0…{len(images) - 1}, got {held}"
             )
+        if held and held[-1] - held[0] + 1 != len(held):
+            raise ValueError(
+                "held_out slices must be one block, since neighbors resemble each "
+                f"other, got {held}"
+            )
         self.train_slices = [z for z in range(len(images)) if z not in held]
         if not self.train_slices:
             raise ValueError(
@@ -169,6 +105,9 @@ class MembraneTask:
         }
         if not self.targets:
             raise ValueError("no pixel of the training slices is labelled")
+        has_cell = self.known[held] & ~self.truth[held]
+        if held and not has_cell.any():
+            raise ValueError(f"the held-out slices {held} show no labelled cell")
 
     def batch(self, config: TrainConfig, rng: np.random.Generator) -> dict[str, Tensor]:
         """Draw crops and their targets."""
@@ -205,25 +144,39 @@ class MembraneTask:
             return {}
         maps = [predict_plane(network, self.images[z], device) for z in self.held_out]
         probability = np.stack([m[0] for m in maps])
-        truth = self.truth[self.held_out]
+        truth, known = self.truth[self.held_out], self.known[self.held_out]
         result = score_stack(
             probability,
-            truth.astype(np.uint8),
+            np.where(known, truth, UNKNOWN).astype(np.uint8),
             thresholds=[i / 10 for i in range(1, 10)],
             polarity="membranes",
             truth_kind="membranes",
+            ignore=UNKNOWN,
         )
-        errors = []
-        for (_, angle, _), membranes in zip(maps, truth, strict=True):
-            true_angle, weight = membrane_direction(membranes)
-            errors.append(direction_error(angle, true_angle, weight).mean)
-        return {
+        row = {
             "score": result.v_rand,
             "v_rand": result.v_rand,
             "v_info": result.v_info,
-            "direction_deg": float(np.mean(errors)),
             "preview": probability[0],
         }
+        errors = [
+            plane_direction_error(angle, membranes, where)
+            for (_, angle, _), membranes, where in zip(maps, truth, known, strict=True)
+        ]
+        if found := [error for error in errors if error is not None]:
+            row["direction_deg"] = float(np.mean(found))
+        return row
+
+
+def plane_direction_error(
+    angle: np.ndarray, membranes: np.ndarray, known: np.ndarray
+) -> float | None:
+    """Mean axial error in degrees along the true membranes; None without any."""
+    true_angle, weight = membrane_direction(membranes)
+    weight = weight * known
+    if not weight.any():
+        return None
+    return direction_error(angle, true_angle, weight).mean
 
 
 def membrane_loss(
@@ -268,27 +221,26 @@ def membrane_loss(
     return loss, parts
 
 
+def membrane_maps(network: nn.Module, image: Tensor) -> Tensor:
+    """Run the network on (1, C, H, W): maps (3, H, W), probability and direction."""
+    maps = network(image)
+    probability = maps.scores[0].softmax(0)[CENTER : CENTER + 1]
+    return torch.cat([probability, maps.direction[0]])
+
+
 def predict_plane(
     network: nn.Module, image: np.ndarray, device: torch.device
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Predict a normalized plane (H, W) at once: probability, angle and strength."""
-    height, width = image.shape
-    padded = np.pad(image, [(0, -height % 8), (0, -width % 8)])
-    with torch.inference_mode():
-        maps = network(torch.from_numpy(padded)[None, None].to(device))
-    return maps_to_planes(maps, height, width)
+    """Predict a normalized plane (H, W): probability, axial angle and strength."""
+    job = iter_predict_maps(network, image[None], membrane_maps, device=device)
+    probability, cos2, sin2 = drain(job)
+    return probability, axis_angle(cos2, sin2), np.hypot(cos2, sin2)
 
 
-def maps_to_planes(
-    maps: MembraneMaps, height: int, width: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Probability, axial angle in [0, π) and strength of the first image of a batch."""
-    probability = (
-        maps.scores[0].softmax(0)[CENTER, :height, :width].float().cpu().numpy()
-    )
-    cos2, sin2 = maps.direction[0, :, :height, :width].float().cpu().numpy()
-    angle = np.mod(np.arctan2(sin2, cos2) / 2, np.pi)
-    return probability, angle, np.hypot(cos2, sin2)
+def axis_angle(cos2: np.ndarray, sin2: np.ndarray) -> np.ndarray:
+    """Give the axial angle in [0, π) as float32, from (cos 2θ, sin 2θ)."""
+    angle = np.mod(np.arctan2(sin2, cos2) / 2, np.pi).astype(np.float32)
+    return np.where(angle < np.pi, angle, np.float32(0))  # π itself by rounding up
 
 
 def _check_pair(
