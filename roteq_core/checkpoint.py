@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -50,21 +51,64 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], meta: dict[str, str]) 
         ) from error
 
 
-def load_checkpoint(
-    path: Path, network: nn.Module, optimizer: torch.optim.Optimizer
-) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Restore a network and its optimizer; give the averaged weights and the record."""
-    with safe_open(path, framework="pt") as file:
-        record = json.loads((file.metadata() or {})["record"])
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    network.load_state_dict(_under(tensors, "network"))
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a checkpoint file holds.
+
+    Parameters
+    ----------
+    weights, average : dict of tensors
+        The network's own weights, and averaged ones, empty before averaging.
+    optimizer : dict of int to dict of tensors
+        State of each parameter.
+    record : dict
+        Options, step, log and whatever else is plain.
+    """
+
+    weights: dict[str, Tensor]
+    average: dict[str, Tensor]
+    optimizer: dict[int, dict[str, Tensor]]
+    record: dict[str, Any]
+
+    @property
+    def usable(self) -> dict[str, Tensor]:
+        """The weights to predict with: the averaged ones, once there are any."""
+        return self.average or self.weights
+
+
+def read_checkpoint(path: Path | str) -> Checkpoint:
+    """Read a checkpoint file.
+
+    Raises
+    ------
+    ValueError
+        If there is no such file, or it is no checkpoint.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"there is no checkpoint {path}")
+    try:
+        with safe_open(path, framework="pt") as file:
+            record = json.loads((file.metadata() or {})["record"])
+            names = list(file.keys())
+            tensors = {name: file.get_tensor(name) for name in names}
+    except (SafetensorError, OSError, KeyError, ValueError) as error:
+        raise ValueError(f"{path} is not a readable checkpoint: {error}") from error
     state: dict[int, dict[str, Tensor]] = {}
     for name, value in _under(tensors, "optimizer").items():
         index, key = name.split("/", 1)
         state.setdefault(int(index), {})[key] = value
+    return Checkpoint(
+        _under(tensors, "network"), _under(tensors, "average"), state, record
+    )
+
+
+def restore_optimizer(
+    optimizer: torch.optim.Optimizer, state: dict[int, dict[str, Tensor]]
+) -> None:
+    """Give an optimizer the state of a checkpoint, and leave its options."""
     groups = optimizer.state_dict()["param_groups"]
     optimizer.load_state_dict({"state": state, "param_groups": groups})
-    return _under(tensors, "average"), record
 
 
 def _under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
