@@ -76,7 +76,7 @@ class ModelCard:
             values = json.loads(text)
         except json.JSONDecodeError as error:
             raise ModelFileError(f"{source} is not readable JSON: {error}") from error
-        if not isinstance(values, dict) or "format" not in values:
+        if not isinstance(values, dict) or not isinstance(values.get("format"), int):
             raise ModelFileError(f"{source} has no format number")
         if values["format"] > FORMAT:
             raise ModelFileError(
@@ -85,8 +85,10 @@ class ModelCard:
             )
         known = {item.name for item in dataclasses.fields(cls)}
         missing = {"name", "task", "networks"} - set(values)
-        if unknown := sorted(set(values) - known) or missing:
-            raise ModelFileError(f"{source} has unknown or missing entries: {unknown}")
+        if wrong := sorted(set(values) - known) or sorted(missing):
+            raise ModelFileError(f"{source} has unknown or missing entries: {wrong}")
+        if not isinstance(values["networks"], list) or not values["networks"]:
+            raise ModelFileError(f"{source} names no network")
         return cls(**values)
 
 

@@ -7,14 +7,15 @@ on loading, so that a damaged file or a change of the code is found at once.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from roteq_core.card import ModelCard, ModelFileError, find_model, read_card
@@ -51,7 +52,8 @@ class Model:
             test_input,
             test_output,
         )
-        write_tensors(Path(path), tensors, {"roteq": self.card.to_json()})
+        meta = {"roteq": self.card.to_json(), "sha256": _digest(tensors)}
+        write_tensors(Path(path), tensors, meta)
 
     def _self_test(self) -> tuple[Tensor, Tensor]:
         generator = torch.Generator().manual_seed(0)
@@ -77,6 +79,8 @@ def make_model(
     networks: Sequence[nn.Module], *, name: str, task: str, **card: Any
 ) -> Model:
     """Put trained networks and the entries of their card together."""
+    if not networks:
+        raise ValueError("a model needs at least one network, got none")
     return Model(
         list(networks),
         ModelCard(
@@ -115,8 +119,7 @@ def load_model(name_or_path: Path | str, *, task: str | None = None) -> Model:
         networks = [build_network(net_config_from_dict(c)) for c in card.networks]
     except (ValueError, TypeError) as error:
         raise ModelFileError(f"{path} describes an unknown network: {error}") from error
-    with safe_open(path, framework="pt") as file:
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    tensors = _read_tensors(path)
     for index, network in enumerate(networks):
         start = f"{index}/"
         state = {k[len(start) :]: v for k, v in tensors.items() if k.startswith(start)}
@@ -130,6 +133,29 @@ def load_model(name_or_path: Path | str, *, task: str | None = None) -> Model:
     return model
 
 
+def _read_tensors(path: Path) -> dict[str, Tensor]:
+    """Read all tensors, and see that none has changed since they were written."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            expected = (file.metadata() or {}).get("sha256")
+            names = list(file.keys())
+            tensors = {name: file.get_tensor(name) for name in names}
+    except (SafetensorError, OSError) as error:
+        raise ModelFileError(f"cannot read {path}: {error}") from error
+    if expected is not None and expected != _digest(tensors):
+        raise ModelFileError(f"{path} is damaged: its numbers are not those saved")
+    return tensors
+
+
+def _digest(tensors: dict[str, Tensor]) -> str:
+    """Give the SHA-256 of tensors, in the order of their names."""
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        digest.update(name.encode())
+        digest.update(tensors[name].contiguous().numpy().tobytes())
+    return digest.hexdigest()
+
+
 def _check_self_test(model: Model, tensors: dict[str, Tensor], path: Path) -> None:
     if "self_test/input" not in tensors:
         raise ModelFileError(f"{path} has no self-test")
@@ -141,11 +167,46 @@ def _check_self_test(model: Model, tensors: dict[str, Tensor], path: Path) -> No
     scale = expected.abs().mean().clamp(min=1e-6)
     if gap is None or not gap <= SELF_TEST_TOLERANCE * scale:
         raise ModelFileError(
-            f"{path} does not give the output that it was saved with: the file is "
-            "damaged or was made by an incompatible version"
+            f"{path} does not give the output that it was saved with: it was made by "
+            "an incompatible version, or is damaged"
         )
 
 
 def with_card(model: Model, **changes: Any) -> Model:
     """Give the same networks with some entries of the card changed."""
     return Model(model.networks, dataclasses.replace(model.card, **changes))
+
+
+def combine_models(models: Sequence[Model], *, name: str, summary: str = "") -> Model:
+    """Make an ensemble of models for the same task.
+
+    Their networks stand side by side and their predictions are averaged. Data, terms
+    and limits of the parts are all named once; each part's training and scores are kept
+    under its name.
+    """
+    if len(models) < 2:
+        raise ValueError(f"an ensemble needs at least two models, got {len(models)}")
+    cards = [model.card for model in models]
+    for entry in ("task", "pixel_size", "pixel_unit", "settings"):
+        found = [getattr(card, entry) for card in cards]
+        if any(value != found[0] for value in found):
+            raise ValueError(f"models of an ensemble must share {entry}, got {found}")
+    parts = {f"{i + 1}: {card.name}": card for i, card in enumerate(cards)}
+    return make_model(
+        [network for model in models for network in model.networks],
+        name=name,
+        task=cards[0].task,
+        summary=summary or f"Ensemble of {', '.join(card.name for card in cards)}.",
+        pixel_size=cards[0].pixel_size,
+        pixel_unit=cards[0].pixel_unit,
+        settings=cards[0].settings,
+        data=_each_once(card.data for card in cards),
+        terms=_each_once(card.terms for card in cards),
+        limits=_each_once(card.limits for card in cards),
+        training={part: card.training for part, card in parts.items()},
+        scores={"parts": {part: card.scores for part, card in parts.items()}},
+    )
+
+
+def _each_once(texts: Iterable[str]) -> str:
+    return " ".join(dict.fromkeys(text for text in texts if text))

@@ -24,7 +24,7 @@ app.command()(doctor.doctor)
 app.command()(demo.demo)
 app.command()(segment.segment)
 app.command()(score.score)
-app.command()(models.models)
+app.add_typer(models.app, name="models")
 
 
 def _show_version(wanted: bool) -> None:
