@@ -20,12 +20,14 @@ from roteq_core.jobs import Job, Report
 
 Result = TypeVar("Result")
 console = Console(stderr=True)
+STOPPED = 130  # what shells give for a program that Ctrl-C ended
 
 
 def follow(
     job: Job[Result],
     label: str,
     on_report: Callable[[Report], str | None] | None = None,
+    on_stop: Callable[[], None] | None = None,
 ) -> Result:
     """Run a job under a progress bar on the terminal; Ctrl-C stops it cleanly.
 
@@ -36,31 +38,40 @@ def follow(
         What stands before the bar.
     on_report : callable, optional
         Sees each report; a text that it returns is printed above the bar.
+    on_stop : callable, optional
+        Called after Ctrl-C, when the job has ended.
     """
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[text]}"),
+        TextColumn("{task.fields[text]}", markup=False),
     )
-    with Progress(*columns, console=console, transient=True) as bar:
-        line = bar.add_task(label, total=None, text="")
-        try:
+    try:
+        with Progress(*columns, console=console, transient=True) as bar:
+            line = bar.add_task(label, total=None, text="")
             while True:
                 report = next(job)
                 total = report.total or None
                 bar.update(line, total=total, completed=report.done, text=report.text)
                 if on_report and (text := on_report(report)):
-                    console.print(text, highlight=False)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
-        except KeyboardInterrupt:
-            job.close()
-            console.print("stopped")
-            raise typer.Exit(130) from None
+                    say(text)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+    except KeyboardInterrupt:
+        job.close()
+        say("stopped")
+        if on_stop:
+            on_stop()
+        raise typer.Exit(STOPPED) from None
+
+
+def say(text: str) -> None:
+    """Print a line for the person at the terminal; standard output is for results."""
+    console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 def plain_errors(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -71,7 +82,8 @@ def plain_errors(command: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return command(*args, **kwargs)
         except (ValueError, OSError, MemoryError) as error:
-            console.print(f"[red]error:[/red] {error}", highlight=False, soft_wrap=True)
+            console.print("[red]error:[/red]", end=" ")
+            say(str(error) or type(error).__name__)
             raise typer.Exit(1) from None
 
     return run

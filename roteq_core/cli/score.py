@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from roteq_core.cli.progress import console, follow, plain_errors
+from roteq_core.cli.progress import follow, plain_errors, say
+from roteq_core.slices import parse_slices
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @plain_errors
@@ -22,58 +26,69 @@ def score(
     truth_kind: str | None = typer.Option(
         None, help="What values above 0 of the truth are: membranes, cells or labels."
     ),
+    labels: bool = typer.Option(
+        False,
+        "--labels",
+        help="The prediction is numbered cells (32-bit integers always are).",
+    ),
+    ignore: int | None = typer.Option(
+        None, help="Value of the truth that nobody labelled."
+    ),
     slices: str | None = typer.Option(
         None, help="Slices of the truth to use, e.g. 24-29, counted from 0."
     ),
 ) -> None:
     """Print V-Rand and V-Info (thinned, foreground-restricted) and pixel error."""
-    import numpy as np
-
     from roteq_core.metrics import iter_score_stack, score_labels
+
+    stack, true = _read_pair(prediction, truth, slices)
+    kind: Any = truth_kind
+    is_numbered = stack.dtype.kind in "iu" and stack.dtype.itemsize >= 4
+    if labels or is_numbered:  # as `roteq segment --cells` writes
+        found: Any = score_labels(stack, true, truth_kind=kind, ignore=ignore)
+        values = json.loads(json.dumps(vars(found), default=vars))
+        decisions = [found.truth_kind]
+        lines = [f"V-Rand       {found.v_rand:.4f}", f"V-Info       {found.v_info:.4f}"]
+    else:
+        given: Any = polarity
+        job = iter_score_stack(
+            stack, true, polarity=given, truth_kind=kind, ignore=ignore
+        )
+        found = follow(job, "scoring")
+        values = found.as_dict()
+        decisions = [found.truth_kind, found.polarity]
+        lines = _lines(found)
+    if as_json:
+        typer.echo(json.dumps(values))
+        return
+    for decision in decisions:
+        say(f"{decision.value}: {decision.reason}")
+    for line in lines:
+        typer.echo(line)
+
+
+def _lines(found: Any) -> list[str]:
+    error = found.pixel_error
+    return [
+        f"V-Rand       {found.v_rand:.4f}   at threshold {found.threshold:.2f}",
+        f"V-Info       {found.v_info:.4f}   at {found.threshold_info:.2f}",
+        f"pixel error  {error:.4f}   at {found.threshold_pixel:.2f}",
+    ]
+
+
+def _read_pair(
+    prediction: Path, truth: Path, slices: str | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Read the slices that are compared, (Z, H, W) each."""
     from roteq_core.volumes import open_volume
 
     predicted, true = open_volume(prediction), open_volume(truth)
-    wanted = _slices(slices, len(true)) if slices else range(len(true))
-    truth_stack = np.stack([true[z] for z in wanted])
+    wanted = parse_slices(slices, len(true)) if slices else range(len(true))
+    # A prediction of just those slices, or of the whole stack.
     planes = range(len(predicted)) if len(predicted) == len(wanted) else wanted
-    if max(planes) >= len(predicted):
+    if planes[-1] >= len(predicted) or predicted.shape[1:] != true.shape[1:]:
         raise ValueError(
-            f"prediction and truth must have the same slices, got {len(predicted)} and "
-            f"{len(wanted)}"
+            f"prediction and truth must match, got {predicted.shape} in {prediction} "
+            f"and {len(wanted)} slices of {true.shape} in {truth}"
         )
-    stack = np.stack([predicted[z] for z in planes])
-    if stack.dtype == np.int32:  # numbered cells, as `roteq segment --cells` writes
-        result: Any = score_labels(
-            stack,
-            truth_stack,
-            truth_kind=truth_kind,  # type: ignore[arg-type]
-        )
-        typer.echo(json.dumps(vars(result), default=vars))
-        return
-    job = iter_score_stack(
-        stack,
-        truth_stack,
-        polarity=polarity,  # type: ignore[arg-type]
-        truth_kind=truth_kind,  # type: ignore[arg-type]
-    )
-    found = follow(job, "scoring")
-    if as_json:
-        typer.echo(json.dumps(found.as_dict()))
-        return
-    for decision in (found.truth_kind, found.polarity):
-        console.print(f"{decision.value}: {decision.reason}", highlight=False)
-    typer.echo(f"V-Rand       {found.v_rand:.4f}   at threshold {found.threshold:.2f}")
-    typer.echo(f"V-Info       {found.v_info:.4f}   at {found.threshold_info:.2f}")
-    typer.echo(f"pixel error  {found.pixel_error:.4f}   at {found.threshold_pixel:.2f}")
-
-
-def _slices(text: str, count: int) -> range:
-    """Read "24-29" or "5" as slices."""
-    first, _, last = text.partition("-")
-    try:
-        start, stop = int(first), int(last or first) + 1
-    except ValueError:
-        raise ValueError(f"slices must look like 24-29 or 5, got {text!r}") from None
-    if not 0 <= start < stop <= count:
-        raise ValueError(f"slices must lie in 0…{count - 1}, got {text!r}")
-    return range(start, stop)
+    return predicted.read(planes), true.read(wanted)

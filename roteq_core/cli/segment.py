@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from roteq_core.cli.progress import console, follow, plain_errors
+from roteq_core.cli.progress import follow, plain_errors, say
 
 
 @plain_errors
@@ -35,7 +35,7 @@ def segment(
     angle in radians from right towards down, and strength) to OUTPUT_direction.tif.
     """
     from roteq_core.config import SegmentOptions
-    from roteq_core.segment import iter_segment_file
+    from roteq_core.segment import Segmenter, iter_segment_file
 
     options = SegmentOptions(
         model=model,
@@ -48,23 +48,50 @@ def segment(
         pixel_size_nm=pixel_size,
         inverted=inverted,
     )
-    for source, target in _targets(images, output):
-        written = follow(iter_segment_file(source, target, options), source.name)
-        for path in written:
-            console.print(f"wrote {path}", highlight=False)
+    pairs = _targets(images, output)
+    segmenter = Segmenter(options)
+    for source, target in pairs:
+        _advise_size(source, pixel_size, segmenter.model.card.pixel_size)
+        job = iter_segment_file(source, target, options, segmenter=segmenter)
+        for path in follow(job, source.name):
+            say(f"wrote {path}")
 
 
 def _targets(images: list[Path], output: Path) -> list[tuple[Path, Path]]:
-    """Pair each input with its output file."""
-    if output.suffix.lower() in (".tif", ".tiff"):
+    """Pair each input with its output file; all inputs must be there."""
+    if missing := [str(image) for image in images if not image.exists()]:
+        raise ValueError(f"there is no file or folder {', '.join(missing)}")
+    if output.suffix.lower() in (".tif", ".tiff") and not output.is_dir():
         if len(images) > 1:
             raise ValueError(
                 f"{len(images)} inputs need a folder as output, got the file {output}"
             )
         return [(images[0], output)]
-    if output.suffix:
+    if (output.suffix or output.is_file()) and not output.is_dir():
         raise ValueError(f"output must be a .tif file or a folder, got {output}")
-    names = [image.stem for image in images]
+    names = [_name(image) for image in images]
     if len(set(names)) < len(names):
         raise ValueError(f"inputs of one run need different names, got {names}")
-    return [(image, output / f"{image.stem}.tif") for image in images]
+    return [
+        (image, output / f"{name}.tif")
+        for image, name in zip(images, names, strict=True)
+    ]
+
+
+def _name(image: Path) -> str:
+    """What to call an input: "stack" for stack.tif, stack.ome.tif and stack/."""
+    if image.is_dir() and image.suffix != ".zarr":
+        return image.resolve().name
+    return image.name.partition(".")[0] or image.stem
+
+
+def _advise_size(source: Path, given: float | None, wanted: float | None) -> None:
+    """Say so if the file knows that its pixels are not the model's."""
+    from roteq_core.volumes import open_volume
+
+    size = open_volume(source).pixel_size_nm
+    if given is None and size and wanted and not 0.8 < size / wanted < 1.25:
+        say(
+            f"note: {source.name} says that its pixels are {size:g} nm, the model was "
+            f"trained on {wanted:g} nm: --pixel-size {size:g} resamples"
+        )
