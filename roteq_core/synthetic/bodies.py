@@ -213,19 +213,19 @@ def random_body(
         sunroof=float(draws[2] * 0.6 + 0.3)
         if draws[3] < 0.14 and kind != "van"
         else 0.0,
-        rails=kind in ("estate", "suv", "minivan") and draws[4] < 0.5,
-        antenna=draws[5] < 0.4,
+        rails=kind in ("estate", "suv", "minivan") and bool(draws[4] < 0.5),
+        antenna=bool(draws[5] < 0.4),
         mirrors=float(draws[6] * 0.5 + 0.75) if draws[6] < 0.94 else 0.0,
         headlight=random_color(rng, (120, 124, 130), (235, 238, 240)),
         taillight=random_color(rng, (88, 10, 12), (190, 36, 32)),
         lights_on=lights_on,
         bed=None,
         bed_cover=False,
-        stripe=draws[7] < 0.02,
+        stripe=bool(draws[7] < 0.02),
         crease=float(draws[8] * 0.12),
         cowl=float(draws[9] * 0.1 + 0.04),
         snow=snow,
-        rack=kind != "coupe" and draws[10] < 0.03,
+        rack=kind != "coupe" and bool(draws[10] < 0.03),
     )
     return _with_bed(rng, body) if kind == "pickup" else body
 
