@@ -6,6 +6,7 @@ leaves the last good checkpoint. Never a pickle.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from dataclasses import dataclass
@@ -38,13 +39,14 @@ def save_checkpoint(
 def write_tensors(path: Path, tensors: dict[str, Tensor], meta: dict[str, str]) -> None:
     """Write a safetensors file at once: the old one stays until the new is whole."""
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         save_file(tensors, partial, metadata=meta)
         os.replace(partial, path)
     except (OSError, SafetensorError) as error:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
         raise OSError(
             f"could not write {path}: {error}. The file that was there before is kept; "
             "free some disk space and resume."

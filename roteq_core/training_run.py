@@ -264,7 +264,8 @@ def learning_rate_at(step: int, config: TrainConfig) -> float:
 
 
 def _epoch_text(row: dict[str, Any]) -> str:
-    numbers = {k: v for k, v in row.items() if isinstance(v, float) and k != "seconds"}
+    hidden = ("seconds", "score")
+    numbers = {k: v for k, v in row.items() if isinstance(v, float) and k not in hidden}
     shown = [f"{k} {v:.4f}" for k, v in numbers.items()]
     return ", ".join(shown)
 

@@ -1,0 +1,64 @@
+"""Small networks, models and stacks for the tests of the core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from roteq_core.config import MembraneNetConfig, TurningConfig
+from roteq_core.model import Model, make_model
+from roteq_core.networks import build_network
+from roteq_core.synthetic import EMStack, em_stack
+
+TINY = MembraneNetConfig(
+    width=1, kernel_size=5, turning=TurningConfig(orientations=8, frequencies=2)
+)
+
+
+@pytest.fixture(scope="session")
+def tiny_config() -> MembraneNetConfig:
+    """Give the config of a network that is quick to run."""
+    return TINY
+
+
+@pytest.fixture(scope="session")
+def em() -> EMStack:
+    """Give a small stack with known membranes; not to be changed."""
+    return em_stack(5, 64, seed=3)
+
+
+@pytest.fixture
+def tiny_model() -> Model:
+    """Give a membrane model with random weights and random biases."""
+    torch.manual_seed(0)
+    network = build_network(TINY)
+    network.train()
+    with torch.no_grad():
+        network(torch.randn(2, 1, 64, 64))  # running spreads
+        for name, value in network.named_parameters():
+            if name.endswith("bias"):
+                value.normal_(0, 0.1)
+    network.eval()
+    return make_model(
+        [network], name="tiny", task="membranes", pixel_size=4.0, pixel_unit="nm"
+    )
+
+
+@pytest.fixture
+def tiny_file(tiny_model: Model, tmp_path: Path) -> Path:
+    """Give the file of a membrane model with random weights."""
+    path = tmp_path / "tiny.safetensors"
+    tiny_model.save(path)
+    return path
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Compute with one thread, for results that must agree to the last bit."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
