@@ -17,7 +17,7 @@ from roteq_core.augment import as_batch, random_intensity, random_warp
 from roteq_core.config import MembraneNetConfig, TrainConfig
 from roteq_core.direction import direction_error, membrane_direction
 from roteq_core.jobs import drain
-from roteq_core.metrics import score_stack
+from roteq_core.metrics import MembraneScore, score_stack
 from roteq_core.networks import MembraneMaps
 from roteq_core.normalize import fit_normalization
 from roteq_core.predict import iter_predict_maps
@@ -139,33 +139,53 @@ class MembraneTask:
         return membrane_loss(network(batch["image"]), batch)
 
     def validate(self, network: nn.Module, device: torch.device) -> dict[str, Any]:
-        """Score the held-out slices: V-Rand, V-Info and direction error."""
+        """Score the held-out slices quickly; ``score`` is V-Rand."""
         if not self.held_out:
             return {}
         maps = [predict_plane(network, self.images[z], device) for z in self.held_out]
-        probability = np.stack([m[0] for m in maps])
-        truth, known = self.truth[self.held_out], self.known[self.held_out]
-        result = score_stack(
-            probability,
-            np.where(known, truth, UNKNOWN).astype(np.uint8),
-            thresholds=[i / 10 for i in range(1, 10)],
-            polarity="membranes",
-            truth_kind="membranes",
-            ignore=UNKNOWN,
-        )
+        result, direction = self.score(maps, [i / 10 for i in range(1, 10)])
         row = {
             "score": result.v_rand,
             "v_rand": result.v_rand,
             "v_info": result.v_info,
-            "preview": probability[0],
+            "preview": maps[0][0],
         }
+        return row if direction is None else {**row, "direction_deg": direction}
+
+    def score(
+        self,
+        maps: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]],
+        thresholds: Sequence[float] | None = None,
+    ) -> tuple[MembraneScore, float | None]:
+        """Score predictions of the held-out slices, unlabelled pixels left out.
+
+        Parameters
+        ----------
+        maps : sequence of (probability, angle, strength)
+            As `predict_plane` gives them, one for each held-out slice.
+        thresholds : sequence of float, optional
+            Those of `roteq score` if not given.
+
+        Returns
+        -------
+        (MembraneScore, float or None)
+            The scores, and the mean axial error in degrees where there are membranes.
+        """
+        truth, known = self.truth[self.held_out], self.known[self.held_out]
+        result = score_stack(
+            np.stack([m[0] for m in maps]),
+            np.where(known, truth, UNKNOWN).astype(np.uint8),
+            thresholds=thresholds,
+            polarity="membranes",
+            truth_kind="membranes",
+            ignore=UNKNOWN,
+        )
         errors = [
             plane_direction_error(angle, membranes, where)
             for (_, angle, _), membranes, where in zip(maps, truth, known, strict=True)
         ]
-        if found := [error for error in errors if error is not None]:
-            row["direction_deg"] = float(np.mean(found))
-        return row
+        found = [error for error in errors if error is not None]
+        return result, float(np.mean(found)) if found else None
 
 
 def plane_direction_error(

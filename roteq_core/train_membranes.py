@@ -1,0 +1,196 @@
+"""Train a membrane model from a stack and its labels to a model file, as a job."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from roteq_core.config import (
+    MembraneNetConfig,
+    TrainConfig,
+    net_config_from_dict,
+    net_config_to_dict,
+)
+from roteq_core.device import choose_device
+from roteq_core.jobs import Job
+from roteq_core.membrane_examples import MembraneExamples
+from roteq_core.model import Model, load_model, make_model
+from roteq_core.run_folder import keep_log, read_run, start_run
+from roteq_core.tasks.membranes import MembraneTask, predict_plane
+from roteq_core.train import Trained, TrainingError, iter_train, load_trained
+
+
+@dataclass(frozen=True)
+class CardText:
+    """What only a person can say of a model.
+
+    Parameters
+    ----------
+    name : str
+        What it is called.
+    summary, data, terms, limits : str
+        See `ModelCard`.
+    pixel_size_nm : float, optional
+        Of the training images; predictions of other images are resampled to it.
+    """
+
+    name: str
+    summary: str = ""
+    data: str = ""
+    terms: str = ""
+    limits: str = ""
+    pixel_size_nm: float | None = None
+
+
+def iter_train_membranes(
+    examples: MembraneExamples,
+    output: Path | str,
+    *,
+    network: MembraneNetConfig,
+    train: TrainConfig,
+    card: CardText | None = None,
+    folder: Path | str | None = None,
+    resume: bool = False,
+    start_from: Path | str | None = None,
+) -> Job[Path]:
+    """Train, score on the held-out slices and save a model.
+
+    Parameters
+    ----------
+    examples : MembraneExamples
+    output : path
+        The model file, ``.safetensors``.
+    network : MembraneNetConfig
+    train : TrainConfig
+    card : CardText, optional
+    folder : path, optional
+        For checkpoints, log and curves; ``NAME_run`` beside the output if not given.
+    resume : bool
+        Go on with the run in the folder.
+    start_from : str or path, optional
+        A model to start from; its network is taken instead of `network`.
+    """
+    output = Path(output)
+    if output.suffix != ".safetensors":
+        raise ValueError(f"a model file must end in .safetensors, got {output}")
+    card = card or CardText(output.stem)
+    start: dict[str, Tensor] | None = None
+    if start_from is not None:
+        network, start = _weights_of(start_from)
+    folder = Path(folder) if folder else run_folder_of(output)
+    asked = {
+        "task": "membranes",
+        "version": version("napari-roteq"),
+        "network": net_config_to_dict(network),
+        "train": asdict(train),
+        "start_from": None if start_from is None else str(start_from),
+        "data": examples.description,
+        "card": asdict(card),
+    }
+    task = _task(examples, network)
+    start_run(folder, asked, resume=resume)
+    job = iter_train(task, train, folder=folder, resume=resume, start=start)
+    trained = yield from keep_log(job, folder)
+    scores = score_held_out(task, trained.network, choose_device(train.device))
+    model_of_run(folder, trained, scores).save(output)
+    return output
+
+
+def run_folder_of(output: Path | str) -> Path:
+    """Where the run of a model goes unless told otherwise."""
+    output = Path(output)
+    return output.with_name(f"{output.stem}_run")
+
+
+def save_unfinished(folder: Path | str, output: Path | str) -> Path:
+    """Save what a run has come to as a model, from its last checkpoint."""
+    network = net_config_from_dict(read_run(folder)["network"])
+    trained = load_trained(folder, network)
+    last = trained.log[-1]
+    scores: dict[str, Any] = {"unfinished": True}
+    scores |= {k: last[k] for k in ("v_rand", "v_info", "direction_deg") if k in last}
+    model_of_run(folder, trained, scores).save(output)
+    return Path(output)
+
+
+def model_of_run(folder: Path | str, trained: Trained, scores: dict[str, Any]) -> Model:
+    """Put a trained network and what its run was asked into a model."""
+    asked = read_run(folder)
+    text = asked["card"]
+    log = trained.log
+    return make_model(
+        [trained.network.cpu()],
+        name=text["name"],
+        task="membranes",
+        summary=text["summary"] or _summary(asked["data"]),
+        pixel_size=text["pixel_size_nm"],
+        pixel_unit="nm" if text["pixel_size_nm"] else "",
+        data=text["data"] or f"{asked['data']['images']}, {asked['data']['labels']}",
+        terms=text["terms"],
+        limits=text["limits"],
+        training={
+            "recipe": asked["train"],
+            "start_from": asked["start_from"],
+            "data": asked["data"],
+            "normalization": "per image: median and 5th to 95th percentile",
+            "steps": log[-1]["step"] if log else 0,
+            "seconds": round(log[-1].get("seconds", 0)) if log else 0,
+            "machine": f"{platform.machine()}, {os.cpu_count()} CPUs, "
+            f"torch {torch.__version__}",
+        },
+        scores=scores,
+    )
+
+
+def score_held_out(
+    task: MembraneTask, network: nn.Module, device: torch.device
+) -> dict[str, Any]:
+    """Score a network as `roteq score` does, for its card."""
+    if not task.held_out:
+        return {}
+    network.to(device).eval()
+    maps = [predict_plane(network, task.images[z], device) for z in task.held_out]
+    result, direction = task.score(maps)
+    return {
+        "slices": f"{task.held_out[0]}-{task.held_out[-1]}",
+        "v_rand": round(result.v_rand, 5),
+        "v_info": round(result.v_info, 5),
+        "threshold": result.threshold,
+        "pixel_error": round(result.pixel_error, 5),
+        "direction_deg": None if direction is None else round(direction, 2),
+    }
+
+
+def _task(examples: MembraneExamples, network: MembraneNetConfig) -> MembraneTask:
+    return MembraneTask(
+        examples.images,
+        examples.membranes,
+        examples.known,
+        held_out=examples.held_out,
+        network=network,
+    )
+
+
+def _weights_of(
+    start_from: Path | str,
+) -> tuple[MembraneNetConfig, dict[str, Tensor]]:
+    model = load_model(start_from, task="membranes")
+    if len(model.networks) != 1:
+        raise TrainingError(
+            f"{start_from} is an ensemble of {len(model.networks)} networks; start "
+            "from a single one"
+        )
+    (network,) = model.networks
+    return network.config, network.state_dict()  # type: ignore[return-value]
+
+
+def _summary(data: dict[str, Any]) -> str:
+    slices, height, width = data["shape"]
+    return f"Membranes, trained on {slices} slices of {height} × {width} pixels."
