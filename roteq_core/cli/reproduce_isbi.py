@@ -1,0 +1,91 @@
+"""`roteq reproduce isbi`: the paper's membrane tables beside ours."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from roteq_core.cli.progress import follow, plain_errors, say
+
+
+@plain_errors
+def reproduce_isbi(
+    data: Path = typer.Option(
+        ..., help="Folder with train-volume.tif and train-labels.tif."
+    ),
+    output: Path | None = typer.Option(
+        None, "--output", "-o", help="Folder for results.json and the runs."
+    ),
+    quick: bool = typer.Option(
+        False, "--quick", help="A check in minutes, not the paper's figures."
+    ),
+    steps: int | None = typer.Option(None, help="Weight updates of each network."),
+    device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
+) -> None:
+    """Train RotEqNet, a plain CNN and a U-Net, and score them beside the paper.
+
+    Stop at any time: the same command goes on from there.
+    """
+    from roteq_core.reproduce_isbi import (
+        QUICK,
+        ReproduceOptions,
+        iter_reproduce_isbi,
+    )
+
+    options = QUICK if quick else ReproduceOptions()
+    train: Any = {"device": device}
+    if steps is not None:
+        epoch = min(steps, options.train.epoch_steps)
+        train |= {"steps": steps, "epoch_steps": epoch}
+    options = replace(options, train=replace(options.train, **train))
+    folder = output or Path("isbi_quick" if quick else "isbi")
+    job = iter_reproduce_isbi(data, folder, options)
+    results = follow(job, "reproducing")
+    show_tables(results)
+    say(f"wrote {folder / 'results.json'}")
+
+
+def show_tables(results: dict[str, Any]) -> None:
+    """Print the paper's two tables with our figures."""
+    from roteq_core.reproduce_isbi import PAPER_AUGMENTATION, PAPER_CHALLENGE
+
+    parts, console = results["parts"], Console()
+    ours = f"ours, slices {results['options']['held_out']}"
+    table = Table(
+        "V-Rand", "paper, no augm.", "ours", "paper, augm.", "ours", "weights"
+    )
+    for name, (plain, augmented) in PAPER_AUGMENTATION.items():
+        table.add_row(
+            name,
+            f"{plain:.4f}",
+            _figure(parts.get(f"{name}-plain"), "v_rand"),
+            f"{augmented:.4f}",
+            _figure(parts.get(f"{name}-augmented"), "v_rand"),
+            f"{parts[f'{name}-augmented']['parameters']:,}",
+        )
+    console.print(table)
+    table = Table("", "V-Rand", "V-Info", "weights", "minutes", "on")
+    for name, (rand, info, size) in PAPER_CHALLENGE.items():
+        table.add_row(
+            name, f"{rand:.4f}", f"{info:.4f}", size, "", "paper, hidden test stack"
+        )
+    table.add_section()
+    for name, part in parts.items():
+        table.add_row(
+            name,
+            _figure(part, "v_rand"),
+            _figure(part, "v_info"),
+            f"{part['parameters']:,}",
+            f"{part['seconds'] / 60:.1f}",
+            ours,
+        )
+    console.print(table)
+
+
+def _figure(part: dict[str, Any] | None, key: str) -> str:
+    return "" if part is None else f"{part[key]:.4f}"
