@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import ndimage
 
 from roteq_core.card import file_hash, find_model
 from roteq_core.cells import cells_from_membranes
@@ -22,6 +21,7 @@ from roteq_core.model import Model, load_model
 from roteq_core.normalize import Normalization, fit_normalization
 from roteq_core.plane_writer import write_planes
 from roteq_core.predict import iter_predict_maps
+from roteq_core.resample import resample, scaled_shape
 from roteq_core.tasks.membranes import axis_angle, membrane_maps
 from roteq_core.turned import turned_copies
 from roteq_core.volumes import open_volume
@@ -88,9 +88,9 @@ class Segmenter:
         if plane.ndim != 2:
             raise ValueError(f"a plane must have shape (H, W), got {plane.shape}")
         image = normalization.apply(plane)
-        size = _scaled(image.shape, self._zoom())
-        maps = yield from self._average(_resize(image, size))
-        return self._finish(np.stack([_resize(m, image.shape) for m in maps]))
+        size = scaled_shape(image.shape, self._zoom())
+        maps = yield from self._average(resample(image, size))
+        return self._finish(np.stack([resample(m, image.shape) for m in maps]))
 
     def _zoom(self) -> float:
         wanted, given = self.model.card.pixel_size, self.options.pixel_size_nm
@@ -137,22 +137,6 @@ def _as_part(job: Job[np.ndarray], part: int, parts: int) -> Job[np.ndarray]:
             return np.asarray(end.value)
         done = part * report.total + report.done
         yield Report(done, parts * report.total, report.text)
-
-
-def _scaled(shape: tuple[int, ...], factor: float) -> tuple[int, ...]:
-    return tuple(max(1, round(n * factor)) for n in shape)
-
-
-def _resize(image: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Resample a plane (H, W) linearly, each output pixel in its share of the area."""
-    if image.shape == shape:
-        return image
-    factors = [new / old for new, old in zip(shape, image.shape, strict=True)]
-    if min(factors) < 1:  # fewer pixels: take away first what they could not hold
-        image = ndimage.gaussian_filter(image, 0.4 / min(factors), mode="nearest")
-    out = ndimage.zoom(image, factors, order=1, grid_mode=True, mode="nearest")
-    assert out.shape == shape
-    return np.asarray(out, dtype=np.float32)
 
 
 def iter_segment_planes(

@@ -1,0 +1,52 @@
+"""`roteq robustness`: how a membrane model stands worse images."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from roteq_core.cli.progress import follow, plain_errors
+from roteq_core.slices import parse_slices
+
+
+@plain_errors
+def robustness(
+    images: Path = typer.Argument(help="A stack that the model has not seen."),
+    truth: Path = typer.Argument(help="Its membranes, or labelled cells."),
+    model: str = typer.Option("membranes", help="A shipped model's name, or a file."),
+    slices: str | None = typer.Option(None, help="Slices to use, e.g. 24-29."),
+    tta: int = typer.Option(1, help="Average over so many turned, mirrored copies."),
+    device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """Score a model on slices with other contrast, blur, noise and pixel size."""
+    from roteq_core.config import SegmentOptions
+    from roteq_core.model import load_model
+    from roteq_core.robustness import DEGRADATIONS, iter_robustness
+    from roteq_core.volumes import open_volume
+
+    raw, true = open_volume(images), open_volume(truth)
+    if raw.shape != true.shape:
+        raise ValueError(
+            f"images and truth must have the same shape, got {raw.shape} in {images} "
+            f"and {true.shape} in {truth}"
+        )
+    chosen = parse_slices(slices, len(raw)) if slices else range(len(raw))
+    loaded = load_model(model, task="membranes")
+    wanted = tuple(d for d in DEGRADATIONS if d.coarser == 1 or loaded.card.pixel_size)
+    options = SegmentOptions(model=model, turns=tta, device=device)  # type: ignore[arg-type]
+    job = iter_robustness(
+        loaded, raw.read(chosen), true.read(chosen), options, degradations=wanted
+    )
+    rows = follow(job, "robustness")
+    if as_json:
+        typer.echo(json.dumps(rows))
+        return
+    table = Table("change", "V-Rand", "V-Info")
+    for row in rows:
+        table.add_row(row["change"], f"{row['v_rand']:.4f}", f"{row['v_info']:.4f}")
+    Console().print(table)

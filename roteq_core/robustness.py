@@ -1,0 +1,182 @@
+"""How a membrane model stands other images: contrast, blur, noise, pixel size.
+
+Held-out slices are made worse in a stated way, segmented, and scored against the same
+truth; the table goes to the model's card.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import ndimage
+
+from roteq_core.config import SegmentOptions
+from roteq_core.jobs import Job, Report
+from roteq_core.metrics import score_stack
+from roteq_core.model import Model
+from roteq_core.normalize import fit_normalization
+from roteq_core.resample import resample, scaled_shape
+from roteq_core.segment import Segmenter
+
+Change = Callable[[np.ndarray, np.random.Generator], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Degradation:
+    """A way to make images worse.
+
+    Parameters
+    ----------
+    name : str
+        What a reader of the card sees.
+    change : callable
+        Takes a plane (H, W) in spreads about its center, and a random generator.
+    inverted : bool
+        Whether the user would say that membranes are bright.
+    coarser : float
+        Pixels are so many times larger than the model's, and the user says so.
+    """
+
+    name: str
+    change: Change
+    inverted: bool = False
+    coarser: float = 1.0
+
+
+def _same(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return image
+
+
+def _coarse(factor: float) -> Change:
+    def change(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return resample(image, scaled_shape(image.shape, 1 / factor))
+
+    return change
+
+
+def _blurred(sigma: float) -> Change:
+    return lambda image, rng: ndimage.gaussian_filter(image, sigma)
+
+
+def _noisy(sigma: float) -> Change:
+    return lambda image, rng: image + sigma * rng.standard_normal(image.shape)
+
+
+def _gamma(power: float) -> Change:
+    def change(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return np.clip((image + 5) / 10, 0, 1) ** power
+
+    return change
+
+
+def _shaded(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Grow brighter by two spreads from left to right."""
+    return image + np.linspace(-1, 1, image.shape[1])
+
+
+def _stretched(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Triple the contrast in 8 bits, so that dark and bright are cut off."""
+    return np.asarray(np.clip(128 + 3 * 30 * image, 0, 255))
+
+
+DEGRADATIONS = (
+    Degradation("as it is", _same),
+    Degradation("contrast inverted, told", lambda image, rng: -image, inverted=True),
+    Degradation("contrast inverted, not told", lambda image, rng: -image),
+    Degradation("contrast tripled, cut off at 0 and 255", _stretched),
+    Degradation("contrast divided by ten", lambda image, rng: image / 10),
+    Degradation("gamma 0.5", _gamma(0.5)),
+    Degradation("gamma 2", _gamma(2.0)),
+    Degradation("shading of two spreads across", _shaded),
+    Degradation("blur of 1 pixel", _blurred(1.0)),
+    Degradation("blur of 2 pixels", _blurred(2.0)),
+    Degradation("noise of half a spread", _noisy(0.5)),
+    Degradation("noise of one spread", _noisy(1.0)),
+    Degradation("pixels 1.25 times as large, told", _coarse(1.25), coarser=1.25),
+    Degradation("pixels 1.5 times as large, told", _coarse(1.5), coarser=1.5),
+    Degradation("pixels twice as large, told", _coarse(2.0), coarser=2.0),
+    Degradation("pixels twice as large, not told", _coarse(2.0)),
+)
+
+
+def iter_robustness(
+    model: Model,
+    images: np.ndarray,
+    truth: np.ndarray,
+    options: SegmentOptions,
+    *,
+    degradations: tuple[Degradation, ...] = DEGRADATIONS,
+    seed: int = 0,
+) -> Job[list[dict[str, Any]]]:
+    """Score a model on images made worse.
+
+    Parameters
+    ----------
+    model : Model
+    images : array of shape (Z, H, W)
+        Slices that the model has not seen.
+    truth : array of shape (Z, H, W)
+        Membranes, cells or labels, as `score_stack` reads them.
+    options : SegmentOptions
+        Device, tile and test-time turns.
+    degradations : tuple of Degradation
+    seed : int
+        Of the noise.
+
+    Returns
+    -------
+    list of dict
+        Name, V-Rand and V-Info, one for each degradation.
+    """
+    normalization = fit_normalization(images)
+    rows = []
+    for index, worse in enumerate(degradations):
+        rng = np.random.default_rng([seed, index])
+        changed = [worse.change(normalization.apply(p), rng) for p in images]
+        yield Report(index, len(degradations), worse.name)
+        segmenter = Segmenter(_options_for(worse, model, options), model)
+        fitted = segmenter.normalization(np.stack(changed))
+        planes = []
+        for plane in changed:
+            result = yield from _quietly(
+                segmenter.iter_plane(plane, fitted), index, len(degradations)
+            )
+            planes.append(resample(result.probability, images.shape[1:]))
+        score = score_stack(np.stack(planes), truth, polarity="membranes")
+        rows.append(
+            {
+                "change": worse.name,
+                "v_rand": round(score.v_rand, 4),
+                "v_info": round(score.v_info, 4),
+                "threshold": score.threshold,
+            }
+        )
+    return rows
+
+
+def _options_for(
+    worse: Degradation, model: Model, options: SegmentOptions
+) -> SegmentOptions:
+    """Give what a user who knows the images would choose."""
+    if worse.coarser == 1:
+        return replace(options, inverted=worse.inverted, pixel_size_nm=None)
+    if not model.card.pixel_size:
+        raise ValueError(
+            f"{worse.name!r} needs a model that knows its pixel size; "
+            f"{model.card.name} does not"
+        )
+    size = model.card.pixel_size * worse.coarser
+    return replace(options, inverted=worse.inverted, pixel_size_nm=size)
+
+
+def _quietly(job: Job[Any], index: int, count: int) -> Job[Any]:
+    """Run a job within a larger one, whose count it does not change."""
+    while True:
+        try:
+            text = next(job).text
+        except StopIteration as end:
+            return end.value
+        yield Report(index, count, text)
