@@ -22,6 +22,11 @@ from roteq_core.tables.car import (
     car_from_corners as car_from_corners,
 )
 from roteq_core.tables.columns import ADDED_COLUMNS as ADDED_COLUMNS
+from roteq_core.tables.export import (
+    TrainingSet as TrainingSet,
+    export_cars as export_cars,
+    write_training_set as write_training_set,
+)
 from roteq_core.tables.files import (
     FileChangedError as FileChangedError,
     fingerprint as fingerprint,
@@ -29,10 +34,8 @@ from roteq_core.tables.files import (
     write_atomically as write_atomically,
 )
 from roteq_core.tables.folders import (
-    TrainingSet as TrainingSet,
     read_car_folder as read_car_folder,
     write_car_folder as write_car_folder,
-    write_training_set as write_training_set,
 )
 from roteq_core.tables.formats import (
     FORMATS as FORMATS,

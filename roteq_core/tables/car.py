@@ -43,7 +43,7 @@ class Car:
         swapped, in [0, 1].
     status, source : str
         What became of it (`machine`, `axis only`, `edited`, `accepted`, `rejected`, or
-        empty), and who or what gave the heading.
+        empty), and what first gave the heading, such as a model's name.
     label : str
         Its kind or class.
     score : float, optional

@@ -1,19 +1,17 @@
-"""Tables of many images as folders: one file an image, and training sets."""
+"""Tables of many images as folders: one file an image."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from roteq_core.tables.car import REJECTED, Car, CornerOrder
+from roteq_core.tables.car import Car, CornerOrder
 from roteq_core.tables.files import SIDECAR_SUFFIX, summarize, write_atomically
 from roteq_core.tables.formats import read_cars, write_cars
-from roteq_core.tables.table import CONVENTION, CarTable, Format, stem_of
+from roteq_core.tables.table import CarTable, Format, stem_of
 from roteq_core.tables.yolo_obb import class_names_of
 
 SUFFIXES: dict[Format, str] = {
@@ -60,7 +58,7 @@ def read_car_folder(
         table = read_cars(
             path,
             format=format,
-            image_size=_size_for(path.name, image_sizes),
+            image_size=size_for(path.name, image_sizes),
             corner_order=corner_order,
             class_names=class_names,
         )
@@ -79,7 +77,8 @@ def _is_table(path: Path) -> bool:
     )
 
 
-def _size_for(name: str, sizes: ImageSizes) -> tuple[int, int] | None:
+def size_for(name: str, sizes: ImageSizes) -> tuple[int, int] | None:
+    """Find the size of one image."""
     if not isinstance(sizes, Mapping):
         return sizes
     by_stem = {stem_of(key): size for key, size in sizes.items()}
@@ -150,7 +149,7 @@ def write_car_folder(
             part,
             paths[-1],
             format=format,
-            image_size=_size_for(name, image_sizes) or part.image_size,
+            image_size=size_for(name, image_sizes) or part.image_size,
             class_names=class_names,
             sidecar=sidecar,
         )
@@ -184,81 +183,3 @@ def _by_image(table: CarTable) -> dict[str, CarTable]:
         )
         for file, cars in grouped.items()
     }
-
-
-@dataclass(frozen=True)
-class TrainingSet:
-    """What a training set holds.
-
-    Parameters
-    ----------
-    cars : int
-        In all images.
-    images : dict
-        The CSV file of each image and its number of cars.
-    left_out : dict
-        Why cars were left out, and how many.
-    """
-
-    cars: int
-    images: dict[str, tuple[str, int]]
-    left_out: dict[str, int]
-
-
-def write_training_set(
-    table: CarTable,
-    folder: str | os.PathLike[str],
-    *,
-    statuses: Sequence[str] | None = None,
-) -> TrainingSet:
-    """Write the cars one may learn from: a CSV for each image, and a summary.
-
-    Rejected cars and cars whose front is not known are left out.
-
-    Parameters
-    ----------
-    table : CarTable
-        As reviewed.
-    folder : path
-        Made if need be.
-    statuses : sequence of str, optional
-        Keep these alone, such as `("accepted", "edited")`.
-    """
-    reasons = [_reason_against(car, statuses) for car in table.cars]
-    pairs = zip(table.cars, reasons, strict=True)
-    kept = table.with_cars(car for car, reason in pairs if not reason)
-    kept = replace(kept, delimiter=",")
-    paths = write_car_folder(kept, folder, format="csv")
-    counts = Counter(car.file for car in kept.cars)
-    names = kept.files or ("",)
-    result = TrainingSet(
-        len(kept),
-        {n: (p.name, counts[n]) for n, p in zip(names, paths, strict=True)},
-        dict(Counter(reason for reason in reasons if reason)),
-    )
-    write_atomically(Path(folder) / SUMMARY, _summary_text(result).encode())
-    return result
-
-
-def _reason_against(car: Car, statuses: Sequence[str] | None) -> str:
-    if car.status == REJECTED:
-        return REJECTED
-    if car.heading_cw_from_up_deg is None:
-        return "no heading"
-    if statuses is not None and car.status not in statuses:
-        return f"status {car.status!r}"
-    return ""
-
-
-def _summary_text(result: TrainingSet) -> str:
-    images: list[dict[str, Any]] = [
-        {"file": file, "csv": csv, "cars": cars}
-        for file, (csv, cars) in result.images.items()
-    ]
-    summary = {
-        "convention": CONVENTION,
-        "cars": result.cars,
-        "images": images,
-        "left_out": result.left_out,
-    }
-    return json.dumps(summary, ensure_ascii=False, indent=1) + "\n"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath, PureWindowsPath
 from typing import Any, Literal
 
-from roteq_core.tables.car import Car
+from roteq_core.tables.car import REJECTED, Car
 from roteq_core.tables.files import summarize
 
 Format = Literal[
@@ -77,6 +77,10 @@ class CarTable:
     def with_cars(self, cars: Iterable[Car]) -> CarTable:
         """Give the same table with other cars."""
         return replace(self, cars=tuple(cars))
+
+    def without_rejected(self) -> CarTable:
+        """Leave out the cars that a reviewer has rejected."""
+        return self.with_cars(car for car in self.cars if car.status != REJECTED)
 
     def for_image(self, name: str) -> CarTable:
         """Keep the cars of one image.

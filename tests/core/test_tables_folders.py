@@ -1,5 +1,3 @@
-import json
-
 import pytest
 
 from roteq_core.tables import (
@@ -8,9 +6,7 @@ from roteq_core.tables import (
     Car,
     CarTable,
     read_car_folder,
-    read_cars,
     write_car_folder,
-    write_training_set,
 )
 
 SIZE = (720, 1280)
@@ -76,31 +72,3 @@ def test_images_that_would_share_a_file_are_refused(tmp_path):
     cars = (Car(1, 2, file="x/a.png"), Car(1, 2, file="y/a.png"))
     with pytest.raises(ValueError, match="different names without ending, got a"):
         write_car_folder(CarTable(cars), tmp_path, format="csv")
-
-
-def test_a_training_set_leaves_out_what_teaches_nothing(tmp_path):
-    rejected = Car(1, 1, 40, 20, 5, status="rejected", file="a.png")
-    axis = Car(2, 2, 40, 20, axis_cw_from_up_deg=5, status=AXIS_ONLY, file="b.png")
-    table = TABLE.with_cars([*CARS, rejected, axis])
-    result = write_training_set(table, tmp_path)
-    assert result.cars == 3
-    assert result.images == {"a.png": ("a.csv", 2), "b.png": ("b.csv", 1)}
-    assert result.left_out == {"rejected": 1, "no heading": 1}
-    assert read_cars(tmp_path / "a.csv").cars == (CARS[0], CARS[2])
-    summary = json.loads((tmp_path / "summary.json").read_text())
-    assert summary["cars"] == 3
-    assert "clockwise from up" in summary["convention"]
-    assert len(read_car_folder(tmp_path)) == 3
-
-
-def test_a_training_set_may_hold_reviewed_cars_alone(tmp_path):
-    accepted = CARS[1].with_heading(5, status="accepted")
-    table = TABLE.with_cars([CARS[0], accepted])
-    result = write_training_set(table, tmp_path, statuses=("accepted", "edited"))
-    assert result.images == {"b.png": ("b.csv", 1)}
-    assert result.left_out == {"status ''": 1}
-
-
-def test_a_training_set_of_a_table_without_image_names(tmp_path):
-    result = write_training_set(CarTable((Car(1, 2, 40, 20, 5),)), tmp_path)
-    assert result.images == {"": ("cars.csv", 1)}
