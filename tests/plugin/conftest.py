@@ -27,6 +27,7 @@ class EventLoopGap:
         self._timer.timeout.connect(self._on_timeout)
 
     def __enter__(self) -> EventLoopGap:
+        self.longest, self.ticks = 0.0, 0
         self._last = time.perf_counter()
         self._timer.start()
         return self
@@ -44,7 +45,7 @@ class EventLoopGap:
 
 @pytest.fixture
 def event_loop_gap(qapp):
-    """Give a fresh `EventLoopGap`."""
+    """Give an `EventLoopGap`; it starts anew each time it is entered."""
     return EventLoopGap()
 
 
@@ -65,3 +66,28 @@ def sample_jobs(sample_pool, monkeypatch):
 
     monkeypatch.setattr(_worker_process, "POOL", sample_pool)
     return sample_pool
+
+
+@pytest.fixture(scope="session")
+def membrane_model(tmp_path_factory) -> str:
+    """Give the file of a tiny membrane model, whose weights nobody trained."""
+    import torch
+
+    from roteq_core.config import MembraneNetConfig, TurningConfig
+    from roteq_core.model import make_model
+    from roteq_core.networks import build_network
+
+    turning = TurningConfig(orientations=4, frequencies=1)
+    torch.manual_seed(0)
+    network = build_network(MembraneNetConfig(width=1, kernel_size=3, turning=turning))
+    path = tmp_path_factory.mktemp("models") / "tiny.safetensors"
+    make_model(
+        [network],
+        name="tiny",
+        task="membranes",
+        summary="A tiny model for tests.",
+        pixel_size=4.0,
+        pixel_unit="nm",
+        scores={"v_rand": 0.5},
+    ).save(path)
+    return str(path)

@@ -1,0 +1,221 @@
+"""Segment membranes of an image layer: probability, cells and directions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from napari.utils.notifications import show_info
+from qtpy.QtWidgets import QApplication, QVBoxLayout, QWidget
+
+from napari_roteq import _worker_process
+from napari_roteq._errors import JobError, explain_exception
+from napari_roteq._jobs import run_in_thread, run_planes
+from napari_roteq._model_choice import no_model
+from napari_roteq._newest import Newest
+from napari_roteq._running import RunningJob, RunningPlanes
+from napari_roteq._segment_form import SegmentForm
+from napari_roteq._segment_results import Results
+from napari_roteq._segment_source import Work, plan_work
+from napari_roteq._session import ModelChoice, Session
+from napari_roteq._settings import read_settings
+from napari_roteq._view_follower import ViewFollower
+from roteq_core.config import SegmentOptions
+
+
+class SegmentWidget(QWidget):
+    """Segment the membranes of an image layer.
+
+    Parameters
+    ----------
+    napari_viewer : Viewer
+        Where the layers are.
+    session : Session, optional
+        The viewer's own by default.
+    """
+
+    def __init__(self, napari_viewer: Any, *, session: Session | None = None) -> None:
+        super().__init__()
+        self._viewer = napari_viewer
+        self._session = session or Session.of(napari_viewer)
+        self._results: Results | None = None
+        self._form = SegmentForm(napari_viewer, self._session)
+        self._bar = self._form.bar
+        self._cutter = Newest(_cut, self)
+        self._view = ViewFollower(napari_viewer, self)
+        layout = QVBoxLayout(self)
+        layout.addWidget(self._form)
+        self._connect()
+        if read_settings().warm_up:
+            _worker_process.POOL.warm_up()
+
+    def _connect(self) -> None:
+        form = self._form
+        form.start.clicked.connect(self._on_start)
+        form.model.failed.connect(self._bar.show_error)
+        form.threshold.valueChanged.connect(self._on_threshold)
+        form.threshold_settled.connect(self._settle)
+        form.follow.toggled.connect(self._on_stepped)
+        form.copy_command.clicked.connect(lambda: self._copy("as_cli"))
+        form.copy_python.clicked.connect(lambda: self._copy("as_python"))
+        self._bar.running_changed.connect(form.set_running)
+        self._cutter.ready.connect(self._on_cut)
+        self._view.stepped.connect(self._on_stepped)
+        self._view.rested.connect(self._draw_direction)
+
+    def value(self) -> SegmentOptions:
+        """Give the options as chosen."""
+        return self._form.value()
+
+    def set_value(self, options: SegmentOptions) -> None:
+        """Show other options."""
+        self._form.set_value(options)
+
+    def _on_start(self) -> None:
+        try:
+            layer, model = self._form.image.layer(), self._form.model.model()
+            if layer is None:
+                raise JobError("There is no image: open one with File ▸ Open.")
+            if model is None:
+                raise no_model("membranes")
+            part, level = self._form.part(), self._form.level()
+            work = plan_work(self._viewer, layer, part, level)
+            self._run(layer, work, self.value(), model)
+        except (JobError, ValueError) as error:
+            self._bar.show_error(explain_exception(error))
+
+    def _run(
+        self, layer: Any, work: Work, options: SegmentOptions, model: ModelChoice
+    ) -> None:
+        """Predict planes in the compute process and show each as it is ready."""
+        results = self._results
+        if results is None or not results.fits(layer, work, options, model):
+            results = self._results = Results(layer, work, options, model)
+        results.go_on(work, options)
+        self._session.log(results.recipe)
+
+        def read(index: Any) -> Any:
+            return work.source.read(index, inverted=options.inverted)
+
+        def put(index: Any, maps: Any) -> None:
+            results.put(index, maps, options.threshold)
+            self._session.prediction = results
+            results.show(self._viewer)
+            self._draw_direction()
+
+        job = run_planes(
+            "roteq_core.serving:iter_segment_plane",
+            read,
+            work.indices,
+            options,
+            focus=work.focus,
+            on_plane=put,
+            on_error=_leave_to_the_bar,
+            title="Segmenting membranes",
+        )
+        self._watch(job)
+
+    def _watch(self, job: RunningJob) -> None:
+        """Show a job in the bar, and see what is left to do when it has ended."""
+        self._bar.watch(job)
+        job.finished.connect(self._on_job_finished)
+
+    def _on_job_finished(self) -> None:
+        job = self._bar.job
+        if job is not None and job.error is None and not job.is_stopped:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Bring the cells up to date once nothing else runs: cut anew, then link."""
+        results = self._results
+        if results is None or self._bar.is_running:
+            return
+        threshold = self.value().threshold
+        if stale := results.stale(threshold):
+            self._recut(results, stale, threshold)
+        elif results.can_link and results.work.part == "whole stack":
+            job = run_in_thread(
+                results.iter_link,
+                on_finished=lambda: self._show(results),
+                on_error=_leave_to_the_bar,
+                title="Linking cells",
+            )
+            self._watch(job)
+        else:
+            self._on_stepped()
+
+    def _recut(self, results: Results, stale: list[Any], threshold: float) -> None:
+        """Cut the cells of planes out of view anew, in the compute process."""
+
+        def put(index: Any, cells: Any) -> None:
+            results.put_cells(index, cells, threshold)
+            self._show(results)
+
+        job = run_planes(
+            "roteq_core.serving:cut_cells",
+            results.read_probability,
+            stale,
+            threshold,
+            focus=results.index_in_view(self._viewer),
+            on_plane=put,
+            on_error=_leave_to_the_bar,
+            title="Cutting cells",
+        )
+        self._watch(job)
+
+    def _on_threshold(self) -> None:
+        """Follow the slider in the plane in view."""
+        results = self._results
+        if results is None or results.cells is None:
+            return
+        index = results.index_in_view(self._viewer)
+        if index in results.done:
+            self._cutter.ask(results, index, self.value().threshold)
+
+    def _on_cut(self, asked: tuple[Results, Any, float], cells: Any) -> None:
+        results, index, threshold = asked
+        results.put_cells(index, cells, threshold)
+        self._show(results)
+
+    def _show(self, results: Results) -> None:
+        threshold = self.value().threshold
+        results.go_on(results.work, replace(results.options, threshold=threshold))
+        results.show(self._viewer)
+
+    def _on_stepped(self) -> None:
+        """Another plane is in view: segment it first, or at all."""
+        results, job = self._results, self._bar.job
+        if results is None or results.is_area:
+            return
+        index = results.index_in_view(self._viewer)
+        if self._bar.is_running:
+            if isinstance(job, RunningPlanes):
+                job.look_at(index)
+        elif self._form.follow.isChecked() and index not in results.done:
+            self._form.set_part("current slice")
+            self._on_start()
+
+    def _draw_direction(self) -> None:
+        if self._results is not None:
+            self._results.show_direction(self._viewer, read_settings().vectors)
+
+    def _copy(self, how: str) -> None:
+        try:
+            if self._results is None:
+                raise JobError("There is nothing to copy yet: press Segment first.")
+            text = getattr(self._results.recipe, how)()
+        except (JobError, ValueError) as error:
+            self._bar.show_error(explain_exception(error))
+            return
+        clipboard = QApplication.clipboard()
+        assert clipboard is not None
+        clipboard.setText(text)
+        show_info("Copied to the clipboard.")
+
+
+def _cut(results: Results, index: Any, threshold: float) -> Any:
+    return results.cut(index, threshold)
+
+
+def _leave_to_the_bar(error: JobError) -> None:
+    """Show no notification: the job bar shows the error, with its details."""
