@@ -22,6 +22,7 @@ from roteq_core.config import (
     MembraneNetConfig,
     NetConfig,
     PatchNetConfig,
+    PlainCarNetConfig,
     TurningConfig,
 )
 from roteq_core.geometry import Basis
@@ -246,6 +247,35 @@ def _car_net_side(config: CarNetConfig) -> int:
     return side
 
 
+class PlainCarNet(nn.Module):
+    """An ordinary network with the layers of `CarNet`, to compare with.
+
+    Parameters
+    ----------
+    config : PlainCarNetConfig
+    """
+
+    def __init__(self, config: PlainCarNetConfig):
+        super().__init__()
+        self.config = config
+        k = config.kernel_size
+        layers: list[nn.Module] = []
+        for i, f in itertools.pairwise([config.in_maps, *config.filters]):
+            layers += [nn.Conv2d(i, f, k), nn.BatchNorm2d(f), nn.ReLU()]
+        side = (config.crop - len(config.filters) * (k - 1)) // 2
+        self.layers = nn.Sequential(*layers, nn.MaxPool2d(2))
+        self.whole = nn.Conv2d(config.filters[-1], 2, side)
+
+    def forward(self, image: Tensor) -> Tensor:
+        """(B, C, crop, crop) → vectors (B, 2)."""
+        vectors: Tensor = self.whole(self.layers(image))[..., 0, 0]
+        return vectors
+
+    def direction(self, vectors: Tensor) -> Tensor:
+        """Give what `forward` gives; the same step as in `CarNet`."""
+        return vectors
+
+
 class CarMaps(NamedTuple):
     """What the car finder gives for each cell of 4×4 pixels."""
 
@@ -369,6 +399,7 @@ def build_network(config: NetConfig) -> nn.Module:
         MembraneNetConfig: MembraneNet,
         CarNetConfig: CarNet,
         CarFinderNetConfig: CarFinderNet,
+        PlainCarNetConfig: PlainCarNet,
         DigitNetConfig: DigitNet,
         PatchNetConfig: PatchNet,
     }

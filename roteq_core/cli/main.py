@@ -9,7 +9,18 @@ from __future__ import annotations
 import typer
 
 import roteq_core
-from roteq_core.cli import demo, doctor, models, score, segment
+from roteq_core.cli import (
+    demo,
+    doctor,
+    find_cars,
+    models,
+    orient,
+    reproduce,
+    robustness,
+    score,
+    segment,
+    train,
+)
 
 app = typer.Typer(
     name="roteq",
@@ -24,7 +35,12 @@ app.command()(doctor.doctor)
 app.command()(demo.demo)
 app.command()(segment.segment)
 app.command()(score.score)
+app.command()(robustness.robustness)
+app.command()(orient.orient)
+app.command("find-cars")(find_cars.find_cars)
 app.add_typer(models.app, name="models")
+app.add_typer(train.app, name="train")
+app.add_typer(reproduce.app, name="reproduce")
 
 
 def _show_version(wanted: bool) -> None:

@@ -71,8 +71,8 @@ def _shadow(values: Tensor, strength: float, rng: np.random.Generator) -> Tensor
     count, side = len(values), values.shape[-1]
     distance = _side_of_line(count, side, -0.4, 0.4, rng)
     soft = _tensor(rng.uniform(0.3, 2.0, (count, 1, 1, 1)))
-    depth = rng.uniform(0.2, 0.65, (count, 1, 1, 1))
-    depth = _tensor(depth * _chance(count, 0.3 * strength, rng))
+    share = rng.uniform(0.2, 0.65, (count, 1, 1, 1))
+    depth = _tensor(share * _chance(count, 0.3 * strength, rng))
     return values * (1 - depth * torch.sigmoid(distance / soft))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -198,9 +198,3 @@ def normalize_crops(crops: Tensor) -> Tensor:
     scaled = centered / spread.clamp(min=1e-6)
     scaled = torch.where(spread > 1e-5, scaled, 0.0)
     return scaled.clamp(-4, 4) * weight
-
-
-def as_image(crop: Any) -> np.ndarray:
-    """Give a crop (C, s, s) as uint8 (s, s) or (s, s, 3), for looking at."""
-    values = np.moveaxis(np.asarray(crop, float), 0, -1)
-    return np.squeeze((np.clip(values, 0, 1) * 255).round().astype(np.uint8))

@@ -141,7 +141,7 @@ def parked_weights(cars: Sequence[Car], places: float = 0.5) -> np.ndarray:
             if name is not None:
                 counts[name] = counts.get(name, 0) + 1
         return np.array([1.0 if name is None else 1 / counts[name] for name in ids])
-    return 1 / np.maximum(_alike(cars, places).sum(1), 1)
+    return np.asarray(1 / np.maximum(_alike(cars, places).sum(1), 1))
 
 
 def _parked_id(car: Car) -> str | None:
@@ -161,4 +161,4 @@ def _alike(cars: Sequence[Car], places: float) -> np.ndarray:
     near = np.hypot(*(xy[:, None] - xy).T) < places * length / 4
     same_way = np.abs(angles.difference(heading[:, None], heading)) < np.deg2rad(10)
     other_file = files[:, None] != files
-    return (near & same_way & other_file) | np.eye(count, dtype=bool)
+    return np.asarray((near & same_way & other_file) | np.eye(count, dtype=bool))

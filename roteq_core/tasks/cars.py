@@ -103,7 +103,7 @@ def _chances(patches: CarPatches, shares: dict[str, float] | None) -> np.ndarray
         here = patches.domains == name
         if here.any():
             chances[here] *= share / chances[here].sum()
-    return chances / chances.sum()
+    return np.asarray(chances / chances.sum())
 
 
 def read_patches(

@@ -22,14 +22,16 @@ BINS = 144
 def harmonics(responses: Tensor) -> Tensor:
     """Fourier coefficients (B, n) of responses (B, R): n = ⌊(R - 1) / 2⌋ + 1."""
     count = responses.shape[-1]
-    return torch.fft.rfft(responses, dim=-1)[..., : (count - 1) // 2 + 1] / count
+    spectrum: Tensor = torch.fft.rfft(responses, dim=-1)
+    return spectrum[..., : (count - 1) // 2 + 1] / count
 
 
 def resample(responses: Tensor, bins: int = BINS) -> Tensor:
     """Read responses (B, R) at `bins` equal steps around the circle, (B, bins)."""
     if bins < responses.shape[-1]:
         raise ValueError(f"bins must be at least R = {responses.shape[-1]}, got {bins}")
-    return torch.fft.irfft(harmonics(responses) * bins, n=bins, dim=-1)
+    fine: Tensor = torch.fft.irfft(harmonics(responses) * bins, n=bins, dim=-1)
+    return fine
 
 
 def log_density(responses: Tensor, bins: int = BINS) -> Tensor:

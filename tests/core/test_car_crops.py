@@ -59,7 +59,7 @@ def test_color_is_kept_when_asked_for(scene):
     maps = cc.image_maps(color, 3)
     assert maps.shape == (4, 120, 150)
     np.testing.assert_allclose(maps[2], 0)
-    with pytest.raises(ValueError, match="gray.*got 2"):
+    with pytest.raises(ValueError, match=r"3 \(color\), got 2"):
         cc.image_maps(color, 2)
 
 

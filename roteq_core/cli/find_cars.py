@@ -1,0 +1,44 @@
+"""`roteq find-cars`: find the cars of an image, and which way they point."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from roteq_core.cli.progress import console, follow, plain_errors
+
+
+@plain_errors
+def find_cars(
+    image: Path = typer.Argument(help="A TIFF, PNG or JPEG; gray, RGB or RGBA."),
+    output: Path = typer.Option(..., "--output", "-o", help="Where the table goes."),
+    model: str = typer.Option("car-finder", help="A shipped model's name, or a file."),
+    threshold: float = typer.Option(0.3, help="Least score of a car, 0 to 1."),
+    car_length: float | None = typer.Option(
+        None, help="Typical length in pixels; several are tried if not given."
+    ),
+    pixel_size: float | None = typer.Option(
+        None, help="Meters per pixel, in place of the length."
+    ),
+    tile: int = typer.Option(512, help="Pixels at once; less needs less memory."),
+    device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
+    orient: bool = typer.Option(True, help="Also ask the heading model about each."),
+) -> None:
+    """Find cars, and write their places, lengths, headings and scores."""
+    from roteq_core.config import FindOptions
+    from roteq_core.find_cars import iter_find_cars
+    from roteq_core.tables import write_cars
+
+    options = FindOptions(
+        model=model,
+        device=device,  # type: ignore[arg-type]
+        threshold=threshold,
+        car_length_px=car_length,
+        pixel_size_m=pixel_size,
+        tile=tile,
+        orient=orient,
+    )
+    table = follow(iter_find_cars(image, options), image.name)
+    write_cars(table, output)
+    console.print(f"wrote {output}: {len(table)} cars", highlight=False)

@@ -1,0 +1,65 @@
+"""`roteq train cars`: a heading model for one's own images."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from roteq_core.cli.progress import console, follow, plain_errors
+
+
+@plain_errors
+def train_cars(
+    images: list[Path] = typer.Option(..., help="Images, or folders of images."),
+    cars: Path = typer.Option(
+        ..., help="Table of cars with headings and lengths, or a folder of tables."
+    ),
+    output: Path = typer.Option(..., "--output", "-o", help="A .safetensors file."),
+    network: str = typer.Option("wide", help="wide, 9k, 5k, paper-9k or paper-5k."),
+    steps: int | None = typer.Option(None, help="Weight updates in all."),
+    batch: int | None = typer.Option(None, help="Cars per step."),
+    synthetic: int = typer.Option(1200, help="Synthetic cars to learn from besides."),
+    seed: int = typer.Option(0, help="Same seed, same weights."),
+    device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
+    folder: Path | None = typer.Option(None, help="Keep checkpoints here."),
+    resume: bool = typer.Option(False, "--resume", help="Go on from the folder."),
+) -> None:
+    """Learn headings from turned crops; parked cars count once.
+
+    The last fifth of the images is held out, to validate and to fit the error bars.
+    """
+    import dataclasses
+
+    from roteq_core.config import CAR_NETS
+    from roteq_core.train_cars import (
+        TRAIN_CARS,
+        TRAIN_CARS_PAPER,
+        frames_from_files,
+        iter_train_cars,
+    )
+
+    if network not in CAR_NETS:
+        raise ValueError(f"network must be one of {list(CAR_NETS)}, got {network!r}")
+    is_paper = network.startswith("paper")
+    base = TRAIN_CARS_PAPER if is_paper else TRAIN_CARS
+    config = dataclasses.replace(
+        base,
+        steps=steps or base.steps,
+        batch=batch or base.batch,
+        seed=seed,
+        device=device,  # type: ignore[arg-type]
+    )
+    job = iter_train_cars(
+        frames_from_files(images, cars),
+        network=CAR_NETS[network],
+        config=config,
+        synthetic=0 if is_paper else synthetic,
+        loss="squared" if is_paper else "density",
+        name=output.stem,
+        folder=folder,
+        resume=resume,
+    )
+    model = follow(job, "train cars", lambda r: r.text if "loss" in r.values else None)
+    model.save(output)
+    console.print(f"wrote {output}: {model.card.parameters} weights", highlight=False)

@@ -1,0 +1,171 @@
+"""Find the cars of an image, and let the heading model look at each.
+
+The image is brought to the scale at which the finder learnt. Where nobody says how long
+cars are, several scales are tried and the best cars of all are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from roteq_core import angles
+from roteq_core.card import file_hash, find_model
+from roteq_core.config import FindOptions, OrientOptions
+from roteq_core.device import choose_device
+from roteq_core.jobs import Job, Report
+from roteq_core.model import Model, load_model
+from roteq_core.orient import TYPICAL_CAR_M, iter_orient, read_image
+from roteq_core.predict import iter_predict_maps
+from roteq_core.tables import CarTable
+from roteq_core.tables.car import MACHINE, Car
+from roteq_core.tasks.car_crops import image_maps
+from roteq_core.tasks.car_detections import (
+    CELL,
+    WIDTH_RATIO,
+    Detections,
+    detections_from_maps,
+    suppress,
+)
+from roteq_core.tasks.car_finder import (
+    FINDER_LENGTH,
+    finder_planes,
+    normalize_scene,
+    scale_image,
+)
+
+# Lengths in pixels that are tried where none is given.
+TRIED_LENGTHS = (20.0, 33.0, 55.0)
+
+
+def iter_find_cars(
+    image: np.ndarray | Path | str, options: FindOptions | None = None
+) -> Job[CarTable]:
+    """Find cars, with lengths, headings and scores.
+
+    Parameters
+    ----------
+    image : array of shape (H, W), (H, W, 3) or (H, W, 4), or path
+    options : FindOptions, optional
+
+    Returns
+    -------
+    CarTable
+        Best first. An image without cars gives an empty table.
+    """
+    options = options or FindOptions()
+    name = Path(image).name if isinstance(image, (str, Path)) else ""
+    pixels = read_image(image) if isinstance(image, (str, Path)) else np.asarray(image)
+    model = load_model(options.model, task="car-finder")
+    found = yield from iter_detections(model, pixels, options)
+    source = f"{model.card.name} {file_hash(find_model(options.model))}"
+    height, width = pixels.shape[:2]
+    table = CarTable(
+        tuple(_car(found, i, source, name) for i in range(len(found.scores))),
+        image_size=(height, width),
+    )
+    if not options.orient or not len(table):
+        return table
+    pointing = OrientOptions(model=options.orient_model, device=options.device)
+    return (yield from iter_orient(pixels, table, pointing))
+
+
+def _car(found: Detections, i: int, source: str, file: str) -> Car:
+    length = float(found.lengths[i])
+    return Car(
+        round(float(found.centers[i, 0]), 2),
+        round(float(found.centers[i, 1]), 2),
+        length=round(length, 2),
+        width=round(length * WIDTH_RATIO, 2),
+        heading_cw_from_up_deg=round(
+            float(angles.heading_from_angle(found.angles[i])), 2
+        ),
+        score=round(float(found.scores[i]), 4),
+        status=MACHINE,
+        source=source,
+        label="car",
+        file=file,
+    )
+
+
+def working_lengths(options: FindOptions) -> tuple[float, ...]:
+    """Car lengths in pixels to look for."""
+    if options.car_length_px is not None:
+        return (options.car_length_px,)
+    if options.pixel_size_m is not None:
+        return (TYPICAL_CAR_M / options.pixel_size_m,)
+    return TRIED_LENGTHS
+
+
+def iter_detections(
+    model: Model, pixels: np.ndarray, options: FindOptions
+) -> Job[Detections]:
+    """Find cars in pixels, at one scale or at several."""
+    device = choose_device(options.device)
+    network = model.to(device).networks[0]
+    in_maps = int(network.config.in_maps)  # type: ignore[union-attr,arg-type]
+    maps = image_maps(pixels, in_maps)
+    parts: list[Detections] = []
+    lengths = working_lengths(options)
+    for part, length in enumerate(lengths):
+        factor = FINDER_LENGTH / length
+        job = _iter_one_scale(network, maps, factor, options, device)
+        parts.append((yield from _as_part(job, part, len(lengths))))
+    return join_detections(parts, options.most)
+
+
+def _as_part(job: Job[Detections], part: int, parts: int) -> Job[Detections]:
+    """Report the progress of one scale as that of all."""
+    while True:
+        try:
+            report = next(job)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        total = max(report.total, 1) * parts
+        done = part * max(report.total, 1) + report.done
+        yield Report(done, total, f"scale {part + 1} of {parts}, {report.text}")
+
+
+def _iter_one_scale(
+    network: nn.Module,
+    maps: np.ndarray,
+    factor: float,
+    options: FindOptions,
+    device: torch.device,
+) -> Job[Detections]:
+    small = scale_image(maps, factor)
+    image = normalize_scene(torch.from_numpy(small)[None])[0]
+    height, width = image.shape[-2:]
+    padded = F.pad(image, (0, -width % CELL, 0, -height % CELL)).numpy()
+    planes = yield from iter_predict_maps(
+        network, padded, _cell_maps, tile=options.tile, device=device
+    )
+    found = detections_from_maps(planes[:, ::CELL, ::CELL], threshold=options.threshold)
+    # Where the scaled image ends in half a pixel, factors differ a little by axis.
+    sides = np.array([maps.shape[-1] / width, maps.shape[-2] / height])
+    centers = (found.centers + 0.5) * sides - 0.5
+    inside = (centers > -0.5).all(1)
+    inside &= (centers < np.array(maps.shape[:0:-1]) - 0.5).all(1)
+    return Detections(centers, found.lengths / factor, found.angles, found.scores).take(
+        np.flatnonzero(inside)
+    )
+
+
+def _cell_maps(network: nn.Module, image: Tensor) -> Tensor:
+    """Maps (4, h, w) of pixels: each cell repeated."""
+    planes = torch.from_numpy(finder_planes(network(image))[0])
+    return planes.repeat_interleave(CELL, 1).repeat_interleave(CELL, 2)
+
+
+def join_detections(parts: Sequence[Detections], most: int) -> Detections:
+    """Put the cars of several scales together, best first, each car once."""
+    joined = Detections(
+        *(np.concatenate(column) for column in zip(*parts, strict=True))
+    )
+    order = np.lexsort((joined.centers[:, 0], joined.centers[:, 1], -joined.scores))
+    return suppress(joined.take(order[:most]))

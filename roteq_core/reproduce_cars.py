@@ -1,0 +1,261 @@
+"""The paper's car experiment on another data set, and what it asks besides.
+
+Figures of the shipped model on the test rows, of the paper's networks and of an
+ordinary network of the same size, the sweep over R, as plain values.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from roteq_core.config import (
+    CAR_NETS,
+    CarNetConfig,
+    NetConfig,
+    PlainCarNetConfig,
+    TrainConfig,
+)
+from roteq_core.jobs import Job, Report
+from roteq_core.model import Model, load_model, make_model
+from roteq_core.networks import count_parameters, set_orientations
+from roteq_core.tables import Car
+from roteq_core.tasks.car_patches import CarPatches
+from roteq_core.tasks.cars import CarTask, LossKind
+from roteq_core.train import iter_train
+from roteq_core.train_cars import (
+    TRAIN_CARS,
+    TRAIN_CARS_PAPER,
+    CarFrames,
+    frame_patches,
+    predict_patches,
+    summary_of,
+)
+
+PAPER: dict[str, dict[str, float]] = {
+    "CNN (Henriques and Vedaldi)": {"mean_deg": 28.87, "weights": 27_000},
+    "Warped CNN (Henriques and Vedaldi)": {"mean_deg": 26.44, "weights": 27_000},
+    "RotEqNet 5k": {"mean_deg": 24.07, "weights": 5_000},
+    "RotEqNet 9k": {
+        "mean_deg": 20.46,
+        "weights": 9_000,
+        "share_under_15": 0.827,
+        "share_above_150": 0.067,
+    },
+}
+SWEEP = (4, 6, 8, 10, 12, 16, 20, 24, 32)
+TURNS_DEG = (0.0, 13.0, 37.0, 90.0, 151.0, 245.0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Contender:
+    """A network to train for the table."""
+
+    name: str
+    network: NetConfig
+    loss: LossKind
+    config: TrainConfig
+
+
+def contenders(steps: int | None = None) -> list[Contender]:
+    """Networks beside the shipped one; `steps` shortens their training."""
+
+    def shortened(config: TrainConfig, **changes: Any) -> TrainConfig:
+        count = steps or config.steps
+        epoch = min(count, 100)
+        return dataclasses.replace(config, steps=count, epoch_steps=epoch, **changes)
+
+    ours, paper = TRAIN_CARS, TRAIN_CARS_PAPER
+    plain = PlainCarNetConfig()
+    still = {"rotate": False, "flip": False}
+    return [
+        Contender("RotEqNet 9k, smooth", CAR_NETS["9k"], "density", shortened(ours)),
+        Contender("RotEqNet 5k, smooth", CAR_NETS["5k"], "density", shortened(ours)),
+        Contender(
+            "RotEqNet 9k, as printed", CAR_NETS["paper-9k"], "squared", shortened(paper)
+        ),
+        Contender("plain CNN, turned crops", plain, "vector", shortened(ours)),
+        Contender("plain CNN, as is", plain, "vector", shortened(ours, **still)),
+    ]
+
+
+def read_split(data: Path, split: str) -> CarFrames:
+    """Read the rows of one split from `cars.csv`, with frames in `frames/`."""
+    table = Path(data) / "cars.csv"
+    if not table.is_file():
+        raise ValueError(f"there is no cars.csv in {data}")
+    by_file: dict[str, list[Car]] = {}
+    with table.open(newline="") as file:
+        for row in csv.DictReader(file):
+            if row["split"] == split:
+                by_file.setdefault(row["file"], []).append(_car(row))
+    if not by_file:
+        raise ValueError(f"{table} has no rows with split {split!r}")
+    return CarFrames(
+        [Path(data) / "frames" / f for f in by_file], list(by_file.values())
+    )
+
+
+def _car(row: dict[str, str]) -> Car:
+    return Car(
+        float(row["cx"]),
+        float(row["cy"]),
+        float(row["length_px"]),
+        float(row["width_px"]),
+        float(row["heading_cw_from_up_deg"]),
+        file=row["file"],
+        extra={"stationary_id": row["stationary_id"]},
+    )
+
+
+def iter_reproduce_cars(
+    data: Path,
+    *,
+    model: str = "cars",
+    steps: int | None = None,
+    train: bool = True,
+) -> Job[dict[str, Any]]:
+    """Compute all figures.
+
+    Parameters
+    ----------
+    data : path
+        With `cars.csv` and `frames/`; splits `train` and `test`.
+    model : str
+        The model to judge.
+    steps : int, optional
+        Weight updates for each network that is trained to compare with.
+    train : bool
+        Whether to train those at all.
+    """
+    test = frame_patches(read_split(data, "test"), "test")
+    judged = load_model(model, task="cars")
+    yield Report(0, 3, f"{len(test)} test cars: {model}")
+    result: dict[str, Any] = {"paper": PAPER, "test_cars": len(test), "model": model}
+    rows = {f"{model} (shipped)": _figures(judged, test)}
+    result["by_turn"] = {}
+    for turn in TURNS_DEG:
+        found = predict_patches(judged, test, turn=float(np.deg2rad(turn)))
+        result["by_turn"][f"{turn:g}"] = summary_of(found, test.angles)["mean_deg"]
+        yield Report(1, 3, f"crops turned by {turn:g}°")
+    result["sweep"] = yield from _iter_sweep(model, test)
+    if train:
+        learnt = frame_patches(read_split(data, "train"), "real")
+        for contender in contenders(steps):
+            trained = yield from _iter_contender(contender, learnt)
+            rows[contender.name] = _figures(trained, test)
+    result["rows"] = rows
+    return result
+
+
+def _figures(model: Model, test: CarPatches) -> dict[str, Any]:
+    """Figures with the model's turned copies, and of one reading alone."""
+    one = summary_of(predict_patches(model, test, copies=1), test.angles)
+    turned = summary_of(predict_patches(model, test, copies=1, turn=0.65), test.angles)
+    weights = sum(count_parameters(network) for network in model.networks)
+    return {
+        **summary_of(predict_patches(model, test), test.angles),
+        "weights": weights,
+        "mean_deg_one_copy": one["mean_deg"],
+        "mean_deg_one_copy_turned_37": turned["mean_deg"],
+    }
+
+
+def _iter_contender(contender: Contender, cars: CarPatches) -> Job[Model]:
+    task = CarTask(cars, network=_car_config(contender.network), loss=contender.loss)
+    job = iter_train(task, contender.config)
+    trained = yield from _named(job, contender.name)
+    reading = "density" if contender.loss == "density" else "vector"
+    return make_model(
+        [trained.network], name="contender", task="cars", settings={"reading": reading}
+    )
+
+
+def _car_config(config: NetConfig) -> CarNetConfig:
+    return config  # type: ignore[return-value]
+
+
+def _named(job: Job[Any], name: str) -> Job[Any]:
+    while True:
+        try:
+            report = next(job)
+        except StopIteration as end:
+            return end.value
+        yield dataclasses.replace(report, text=f"{name}: {report.text}")
+
+
+def _iter_sweep(
+    model: str, test: CarPatches, counts: Sequence[int] = SWEEP
+) -> Job[list[dict[str, float]]]:
+    """Mean error and milliseconds per car for each number of orientations R."""
+    rows = []
+    judged = load_model(model, task="cars")
+    for count in counts:
+        for network in judged.networks:
+            set_orientations(network, count)
+        start = time.perf_counter()
+        found = predict_patches(judged, test, copies=1)
+        seconds = time.perf_counter() - start
+        figures = summary_of(found, test.angles)
+        rows.append(
+            {
+                "orientations": count,
+                "mean_deg": figures["mean_deg"],
+                "median_deg": figures["median_deg"],
+                "share_above_150": figures["share_above_150"],
+                "ms_per_car": 1000 * seconds / len(test),
+            }
+        )
+        yield Report(2, 3, f"R = {count}: {figures['mean_deg']:.2f}°")
+    return rows
+
+
+def table_lines(result: dict[str, Any]) -> list[str]:
+    """Give the table as lines of text, the paper's rows first."""
+    head = f"{'':36}{'mean':>8}{'median':>8}{'<15°':>8}{'>150°':>8}{'weights':>9}"
+    lines = [head, "the paper, on its own data set:"]
+    lines += [_line(name, row) for name, row in result["paper"].items()]
+    lines.append(f"here, {result['test_cars']} cars of another data set:")
+    lines += [_line(name, row) for name, row in result["rows"].items()]
+    return lines
+
+
+def _line(name: str, row: dict[str, Any]) -> str:
+    def cell(key: str, form: Callable[[float], str], width: int = 8) -> str:
+        return f"{form(row[key]) if key in row else '-':>{width}}"
+
+    return (
+        f"{name:36}"
+        + cell("mean_deg", lambda v: f"{v:.2f}°")
+        + cell("median_deg", lambda v: f"{v:.2f}°")
+        + cell("share_under_15", lambda v: f"{100 * v:.1f}%")
+        + cell("share_above_150", lambda v: f"{100 * v:.1f}%")
+        + cell("weights", lambda v: f"{v:.0f}", 9)
+    )
+
+
+def draw_figures(result: dict[str, Any], path: Path) -> None:
+    """Draw the errors, the errors by heading, and the sweep over R, to a PNG file."""
+    from matplotlib.figure import Figure
+
+    name, row = next(iter(result["rows"].items()))
+    figure = Figure(figsize=(13, 4), layout="constrained")
+    errors, bins, sweep = figure.subplots(1, 3)
+    errors.bar(np.arange(36) * 5 + 2.5, row["histogram_5_deg"], width=4.5)
+    errors.set(xlabel="error (degrees)", ylabel="cars", title=name)
+    middle = [(b["low"] + b["high"]) / 2 for b in row["by_heading"]]
+    bins.bar(middle, [b["mean"] for b in row["by_heading"]], width=40)
+    bins.set(xlabel="heading, clockwise from up (degrees)", ylabel="mean error")
+    count = [r["orientations"] for r in result["sweep"]]
+    sweep.plot(count, [r["mean_deg"] for r in result["sweep"]], "o-")
+    sweep.set(xlabel="orientations R at test time", ylabel="mean error (degrees)")
+    cost = sweep.twinx()
+    cost.plot(count, [r["ms_per_car"] for r in result["sweep"]], "s--", color="gray")
+    cost.set_ylabel("ms per car (gray)")
+    figure.savefig(path, dpi=120)

@@ -1,0 +1,226 @@
+"""Finding cars: targets, peaks, suppression, matching, and whole images."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from roteq_core.config import (
+    CarFinderNetConfig,
+    FindOptions,
+    TrainConfig,
+    TurningConfig,
+)
+from roteq_core.find_cars import (
+    iter_detections,
+    iter_find_cars,
+    join_detections,
+    working_lengths,
+)
+from roteq_core.jobs import drain
+from roteq_core.model import load_model, make_model
+from roteq_core.networks import build_network
+from roteq_core.synthetic import aerial_scene
+from roteq_core.tables import Car
+from roteq_core.tasks.car_detections import (
+    Detections,
+    detections_from_maps,
+    match_cars,
+    suppress,
+)
+from roteq_core.tasks.car_finder import (
+    CELL,
+    CarFinderTask,
+    best_f1,
+    finder_targets,
+    scene_from_cars,
+)
+
+SMALL = CarFinderNetConfig(
+    filters=(2, 3), kernel_size=3, hidden=4, turning=TurningConfig(8, frequencies=2)
+)
+
+
+def heat(places, size=20, length=20.0, angle=0.3) -> np.ndarray:
+    """Maps (4, size, size) with a soft peak at each (row, column, height)."""
+    rows, columns = np.mgrid[:size, :size]
+    planes = np.zeros((4, size, size))
+    for row, column, height in places:
+        distance = (rows - row) ** 2 + (columns - column) ** 2
+        planes[0] = np.maximum(planes[0], height * np.exp(-distance / 2))
+    planes[1], planes[2], planes[3] = length, np.cos(angle), np.sin(angle)
+    return planes
+
+
+def test_peaks_are_found_between_cells():
+    found = detections_from_maps(heat([(5.3, 8.0, 0.9)]), threshold=0.3)
+    assert len(found.scores) == 1
+    x, y = found.centers[0]
+    assert x == pytest.approx(8 * CELL + 1.5, abs=0.1)
+    assert 5 * CELL + 1.5 < y < 5.6 * CELL + 1.5
+
+
+def test_only_peaks_above_the_threshold_count_and_the_best_come_first():
+    places = [(4, 4, 0.5), (4, 15, 0.9), (15, 4, 0.1)]
+    found = detections_from_maps(heat(places), threshold=0.3)
+    np.testing.assert_allclose(found.scores, [0.9, 0.5])
+
+
+def test_nothing_is_found_on_empty_ground():
+    found = detections_from_maps(heat([]), threshold=0.3)
+    assert found.centers.shape == (0, 2)
+
+
+def pair(gap, angle) -> Detections:
+    centers = np.array([[50.0, 50.0], [50.0 + gap[0], 50.0 + gap[1]]])
+    return Detections(
+        centers, np.full(2, 20.0), np.full(2, angle), np.array([0.9, 0.8])
+    )
+
+
+def test_two_parked_cars_side_by_side_are_two_but_one_behind_the_same_car_is_not():
+    side_by_side, lengthwise = (0.0, 10.0), (10.0, 0.0)
+    assert len(suppress(pair(side_by_side, 0.0)).scores) == 2
+    assert len(suppress(pair(lengthwise, 0.0)).scores) == 1
+    # The same cars, the image turned by a quarter.
+    assert len(suppress(pair(lengthwise, np.pi / 2)).scores) == 2
+
+
+@pytest.mark.parametrize("turn", [0.3, 1.1, 4.0])
+def test_suppression_turns_with_the_image(turn):
+    rng = np.random.default_rng(3)
+    centers = rng.uniform(0, 150, (60, 2))
+    scores = np.sort(rng.random(60))[::-1]
+    angle = rng.uniform(0, 6, 60)
+    upright = suppress(Detections(centers, np.full(60, 20.0), angle, scores))
+    matrix = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
+    turned = suppress(
+        Detections(centers @ matrix, np.full(60, 20.0), angle + turn, scores)
+    )
+    np.testing.assert_allclose(turned.scores, upright.scores)
+    assert len(upright.scores) < 60
+
+
+def test_a_car_is_matched_once_and_doubtful_ones_do_not_count():
+    found = Detections(
+        np.array([[10.0, 10], [11, 10], [50, 50], [90, 90]]),
+        np.full(4, 20.0),
+        np.zeros(4),
+        np.array([0.9, 0.8, 0.7, 0.6]),
+    )
+    cars = np.array([[10.0, 11, 20, 0]])
+    doubtful = np.array([[50.0, 52, 20]])
+    np.testing.assert_array_equal(match_cars(found, cars, doubtful), [1, 0, -1, 0])
+    np.testing.assert_array_equal(match_cars(found, cars[:0]), [0, 0, 0, 0])
+
+
+def test_the_best_threshold_balances_misses_and_false_alarms():
+    rows = [(np.array([0.9, 0.8, 0.2]), np.array([1, 1, 0]), 2)]
+    assert best_f1(rows) == (1.0, 0.8)
+    assert best_f1([(np.zeros(0), np.zeros(0), 3)]) == (0.0, 1.0)
+
+
+def test_targets_say_where_how_long_and_which_way():
+    cars = np.array([[21.5, 13.5, 20.0, 1.2]])
+    doubtful = np.array([[41.5, 41.5, 12.0, 0.0]])
+    maps = finder_targets(cars, doubtful, 16)
+    assert maps["heat"][3, 5] == 1
+    assert maps["angle"][3, 5] == pytest.approx(1.2)
+    assert maps["length"][3, 5] == pytest.approx(0, abs=1e-6)
+    assert maps["weight"][10, 10] == 0
+    assert maps["weight"][3, 5] == 1
+
+
+def small_scene():
+    scene = aerial_scene((96, 96), seed=4, style="carpark", car_length_px=(20, 22))
+    cars = [
+        Car(c.cx, c.cy, c.length, c.width, c.heading_cw_from_up_deg) for c in scene.cars
+    ]
+    return scene.image, cars
+
+
+def test_a_few_steps_lower_the_loss_and_the_scene_is_scored():
+    image, cars = small_scene()
+    scene = scene_from_cars(image, cars)
+    task = CarFinderTask([scene], [scene], network=SMALL)
+    config = TrainConfig(batch=2, crop=64, intensity=0)
+    network = build_network(SMALL)
+    optimizer = torch.optim.Adam(network.parameters(), 0.02)
+    batch = task.batch(config, np.random.default_rng(0))
+    losses = []
+    for _ in range(12):
+        loss, _ = task.loss(network, batch)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.8 * losses[0]
+    scores = task.validate(network.eval(), torch.device("cpu"))
+    assert 0 <= scores["real_f1"] <= 1
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> str:
+    torch.manual_seed(1)
+    network = build_network(SMALL).eval()
+    with torch.no_grad():
+        network.decide.weight *= 10
+        network.decide.bias[0] = 0.0
+    path = tmp_path_factory.mktemp("models") / "finder.safetensors"
+    make_model([network], name="tiny-finder", task="car-finder").save(path)
+    return str(path)
+
+
+def found_in(image, model, **options) -> Detections:
+    settings = FindOptions(model=model, threshold=0.05, **options)
+    return drain(iter_detections(load_model(model), image, settings))
+
+
+def test_tiles_change_nothing(model):
+    large = aerial_scene((160, 192), seed=6, car_length_px=(20, 22)).image
+    whole = found_in(large, model, car_length_px=20)
+    tiled = found_in(large, model, car_length_px=20, tile=64)
+    assert len(whole.scores) > 5
+    np.testing.assert_allclose(tiled.centers, whole.centers, atol=1e-3)
+    np.testing.assert_allclose(tiled.scores, whole.scores, atol=1e-4)
+
+
+def test_a_quarter_turn_of_the_image_turns_what_is_found(model):
+    image, _ = small_scene()
+    upright = found_in(image, model, car_length_px=20)
+    turned = found_in(np.rot90(image, -1), model, car_length_px=20)
+    back = np.stack([turned.centers[:, 1], 95 - turned.centers[:, 0]], 1)
+    assert len(back) == len(upright.centers) > 0
+    order = np.lexsort(np.round(back, 1).T)
+    expected = np.lexsort(np.round(upright.centers, 1).T)
+    np.testing.assert_allclose(back[order], upright.centers[expected], atol=0.05)
+
+
+def test_tables_of_found_cars_have_scores_and_sizes(model):
+    image, _ = small_scene()
+    options = FindOptions(model=model, threshold=0.05, car_length_px=20, orient=False)
+    table = drain(iter_find_cars(image, options))
+    assert len(table) > 0
+    car = table.cars[0]
+    assert car.score >= table.cars[-1].score
+    assert car.length > car.width > 0
+    assert car.source.startswith("tiny-finder ")
+
+
+def test_scales_are_joined_and_each_car_is_kept_once():
+    one, other = pair((0.0, 40.0), 0.0), pair((0.0, 41.0), 0.0)
+    joined = join_detections([one, other], most=10)
+    assert len(joined.scores) == 2
+    assert len(join_detections([one, other], most=1).scores) == 1
+
+
+def test_a_pixel_size_says_how_long_cars_are():
+    assert working_lengths(FindOptions(pixel_size_m=0.1)) == (45.0,)
+    assert working_lengths(FindOptions(car_length_px=30)) == (30.0,)
+    assert len(working_lengths(FindOptions())) > 1
+
+
+def test_cars_without_length_cannot_be_learnt_from():
+    with pytest.raises(ValueError, match="need lengths"):
+        scene_from_cars(np.zeros((50, 50, 3), np.uint8), [Car(10, 10)])

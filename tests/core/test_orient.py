@@ -1,0 +1,193 @@
+"""Headings for tables of cars: every kind of row, image and size."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import torch
+
+from roteq_core import angles
+from roteq_core.config import CarNetConfig, OrientOptions, TurningConfig
+from roteq_core.jobs import drain
+from roteq_core.model import make_model
+from roteq_core.networks import build_network
+from roteq_core.orient import (
+    NO_CONTRAST,
+    OUTSIDE,
+    car_lengths,
+    iter_orient,
+    reading_turns,
+    turned_back,
+)
+from roteq_core.tables import Car, CarTable
+from roteq_core.tasks import headings
+
+NETWORK = CarNetConfig(
+    filters=(3, 3),
+    kernel_size=7,
+    crop=47,
+    first_stride=2,
+    turning=TurningConfig(8, frequencies=2),
+)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> str:
+    """A small network with random weights, sure enough of itself to be tested."""
+    torch.manual_seed(0)
+    network = build_network(NETWORK).eval()
+    with torch.no_grad():
+        network.whole.weight *= 10
+    path = tmp_path_factory.mktemp("models") / "tiny.safetensors"
+    make_model([network], name="tiny", task="cars").save(path)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def image() -> np.ndarray:
+    rng = np.random.default_rng(0)
+    coarse = torch.from_numpy(rng.random((1, 1, 16, 20)))
+    smooth = torch.nn.functional.interpolate(coarse, size=(160, 200), mode="bicubic")
+    return (smooth[0, 0].clamp(0, 1).numpy() * 255).astype(np.uint8)
+
+
+CARS = (Car(60, 70, 30, 12), Car(130.5, 90.25, 42, 15), Car(100, 40, 25, 11))
+
+
+def oriented(image, cars, model, **options) -> CarTable:
+    table = cars if isinstance(cars, CarTable) else CarTable(tuple(cars))
+    return drain(iter_orient(image, table, OrientOptions(model=model, **options)))
+
+
+def heading_list(table) -> np.ndarray:
+    return np.array([car.heading_cw_from_up_deg for car in table], float)
+
+
+def apart(a, b) -> np.ndarray:
+    return np.abs(np.rad2deg(angles.difference(np.deg2rad(a), np.deg2rad(b))))
+
+
+def test_every_car_gets_a_heading_an_error_bar_and_its_source(image, model):
+    for car in oriented(image, CARS, model):
+        assert 0 <= car.heading_cw_from_up_deg < 360
+        assert car.heading_sd_deg > 0
+        assert 0 <= car.p_flip <= 1
+        assert car.status == "machine"
+        assert car.source.startswith("tiny ")
+
+
+def test_a_quarter_turn_of_the_image_turns_the_headings(image, model):
+    upright = oriented(image, CARS, model)
+    turned_cars = [Car(159 - c.cy, c.cx, c.length, c.width) for c in CARS]
+    turned = oriented(np.rot90(image, -1), turned_cars, model)
+    gap = apart(heading_list(turned), heading_list(upright) + 90)
+    assert gap.max() < 0.1
+    for a, b in zip(turned, upright, strict=True):
+        assert a.p_flip == pytest.approx(b.p_flip, abs=1e-3)
+        assert a.heading_sd_deg == pytest.approx(b.heading_sd_deg, rel=0.02)
+
+
+def test_mirroring_the_image_mirrors_the_headings(image, model):
+    upright = oriented(image, CARS, model, copies=16)
+    mirrored_cars = [Car(199 - c.cx, c.cy, c.length, c.width) for c in CARS]
+    mirrored = oriented(image[:, ::-1], mirrored_cars, model, copies=16)
+    assert np.median(apart(heading_list(mirrored), -heading_list(upright))) < 25
+
+
+def test_batches_change_nothing(image, model):
+    one = heading_list(oriented(image, CARS, model, batch=1))
+    all_at_once = heading_list(oriented(image, CARS, model, batch=64))
+    assert apart(one, all_at_once).max() < 0.02
+
+
+def test_16_bit_and_rgba_images_give_the_same_headings(image, model):
+    gray = heading_list(oriented(image, CARS, model))
+    wide = heading_list(oriented(image.astype(np.uint16) * 257, CARS, model))
+    rgba = np.stack([image] * 3 + [np.full_like(image, 255)], -1)
+    colored = heading_list(oriented(rgba, CARS, model))
+    assert apart(gray, wide).max() < 0.05
+    assert apart(gray, colored).max() < 0.05
+
+
+def test_a_larger_picture_gives_the_same_headings(image, model):
+    double = np.kron(image, np.ones((2, 2), np.uint8))
+    cars = [Car(2 * c.cx + 0.5, 2 * c.cy + 0.5, 2 * c.length) for c in CARS]
+    gap = apart(
+        heading_list(oriented(double, cars, model)),
+        heading_list(oriented(image, CARS, model)),
+    )
+    assert np.median(gap) < 6
+
+
+def test_an_empty_table_stays_empty(image, model):
+    assert len(oriented(image, [], model)) == 0
+
+
+def test_rows_outside_the_image_say_so_and_keep_their_place(image, model):
+    cars = [CARS[0], Car(500, 20, 30), Car(20, -30, 30), CARS[1]]
+    table = oriented(image, cars, model)
+    assert [c.status for c in table] == ["machine", OUTSIDE, OUTSIDE, "machine"]
+    assert table.cars[1].heading_cw_from_up_deg is None
+    expected = heading_list(oriented(image, CARS[:2], model))
+    found = heading_list([table.cars[0], table.cars[3]])
+    assert apart(found, expected).max() < 0.02
+
+
+def test_a_car_at_the_border_gets_a_heading(image, model):
+    car = oriented(image, [Car(0, 0, 30)], model).cars[0]
+    assert car.status == "machine"
+    assert car.heading_cw_from_up_deg is not None
+
+
+def test_a_flat_image_has_no_headings(model):
+    table = oriented(np.full((80, 80), 7, np.uint8), [Car(40, 40, 30)], model)
+    assert table.cars[0].status == NO_CONTRAST
+    assert table.cars[0].heading_cw_from_up_deg is None
+
+
+def test_what_a_person_decided_is_kept(image, model):
+    decided = Car(60, 70, 30, 12, 123.0, status="edited", source="ann")
+    kept = oriented(image, [decided], model).cars[0]
+    assert (kept.heading_cw_from_up_deg, kept.status) == (123.0, "edited")
+    assert kept.machine_heading_cw_from_up_deg is not None
+    redone = oriented(image, [decided], model, redo_reviewed=True).cars[0]
+    assert redone.status == "machine"
+
+
+def test_missing_lengths_are_taken_from_what_is_known():
+    cars = [Car(0, 0, 30), Car(1, 1, 50), Car(2, 2)]
+    lengths, note = car_lengths(cars, OrientOptions())
+    assert lengths[2] == 40
+    assert "median" in note
+    assert car_lengths(cars, OrientOptions(car_length_px=20))[0][2] == 20
+    assert car_lengths(cars, OrientOptions(pixel_size_m=0.1))[0][2] == 45
+    lengths, note = car_lengths(cars[2:], OrientOptions())
+    assert lengths[0] == 36
+    assert "give the car length" in note
+    assert car_lengths(cars[:2], OrientOptions())[1] == ""
+
+
+def test_the_job_reports_each_batch_and_can_be_pickled(image, model):
+    table = CarTable(CARS)
+    job = iter_orient(image, table, OrientOptions(model=model, batch=2))
+    done = [report.done for report in job]
+    assert done == [0, 2, 3]
+    pickle.loads(pickle.dumps(oriented(image, CARS, model)))
+
+
+def test_copies_are_read_at_angles_that_differ_within_a_quarter_turn():
+    turns = [shift % (headings.BINS // 4) for shift, _ in reading_turns(8)]
+    assert len(set(turns)) == 8
+    with pytest.raises(ValueError, match="at least 1, got 0"):
+        reading_turns(0)
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_densities_are_turned_back_to_the_frame_they_were_read_from(mirrored):
+    true, shift = 50, 17
+    seen = 72 - (true - shift) if mirrored else true - shift
+    log_p = torch.zeros(1, 144)
+    log_p[0, seen % 144] = 1
+    assert turned_back(log_p, shift, mirrored).argmax() == true

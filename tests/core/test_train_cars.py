@@ -1,0 +1,156 @@
+"""From files to a heading model, and to the paper's table."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from imageio import v3 as imageio
+from typer.testing import CliRunner
+
+from roteq_core.cli.main import app
+from roteq_core.config import CarNetConfig, TurningConfig
+from roteq_core.jobs import drain
+from roteq_core.model import load_model
+from roteq_core.reproduce_cars import contenders, read_split, table_lines
+from roteq_core.synthetic import aerial_scene
+from roteq_core.tables import Car, CarTable, read_cars, write_cars
+from roteq_core.train_cars import (
+    TRAIN_CARS,
+    CarFrames,
+    frames_from_files,
+    iter_train_cars,
+    split_frames,
+)
+
+SMALL = CarNetConfig(
+    filters=(2, 2),
+    kernel_size=7,
+    crop=47,
+    first_stride=2,
+    turning=TurningConfig(8, frequencies=2),
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Three drawn frames with their cars, as files."""
+    path = tmp_path_factory.mktemp("frames")
+    rows = []
+    for index in range(3):
+        scene = aerial_scene(
+            (128, 128), seed=index + 20, style="carpark", car_length_px=(28, 32)
+        )
+        name = f"frame_{index}.png"
+        imageio.imwrite(path / name, scene.image)
+        rows += [
+            Car(c.cx, c.cy, c.length, c.width, c.heading_cw_from_up_deg, file=name)
+            for c in scene.cars
+        ]
+    write_cars(CarTable(tuple(rows)), path / "cars.csv")
+    return path
+
+
+def test_images_are_paired_with_their_cars(folder):
+    frames = frames_from_files([folder], folder / "cars.csv")
+    assert [path.name for path in frames.images] == [f"frame_{k}.png" for k in range(3)]
+    table = read_cars(folder / "cars.csv")
+    assert frames.count == len(table)
+
+
+def test_rejected_cars_and_cars_without_heading_are_not_learnt_from(folder):
+    image = folder / "frame_0.png"
+    cars = [
+        Car(60, 60, 30, 12, 10),
+        Car(60, 60, 30, 12, 10, status="rejected"),
+        Car(60, 60, 30, 12),
+    ]
+    frames = frames_from_files([image], CarTable(tuple(cars)))
+    assert frames.count == 1
+    with pytest.raises(ValueError, match="no car with a heading"):
+        frames_from_files([image], CarTable(tuple(cars[1:])))
+
+
+def test_parked_cars_that_were_learnt_from_are_not_validated_on(tmp_path):
+    parked = [Car(50, 50, 30, 12, 90, file=f"{k}.png") for k in range(5)]
+    moving = [Car(50 + 40 * k, 90, 30, 12, 90, file=f"{k}.png") for k in range(5)]
+    frames = CarFrames(
+        [tmp_path / f"{k}.png" for k in range(5)],
+        [[parked[k], moving[k]] for k in range(5)],
+    )
+    train, held = split_frames(frames)
+    assert len(train.images) == 4
+    assert held.cars == [[moving[4]]]
+
+
+def test_a_model_is_trained_calibrated_and_saved(folder, tmp_path):
+    frames = frames_from_files([folder], folder / "cars.csv")
+    config = dataclasses.replace(TRAIN_CARS, steps=3, batch=4, epoch_steps=3)
+    job = iter_train_cars(
+        frames, network=SMALL, config=config, synthetic=12, left_out=("winter",)
+    )
+    model = drain(job)
+    assert model.card.task == "cars"
+    assert model.card.settings["calibration"]["cars"] >= 20
+    model.save(tmp_path / "mine.safetensors")
+    assert load_model(tmp_path / "mine.safetensors").card.name == "my-cars"
+
+
+def test_orient_from_the_command_line_keeps_columns_and_adds_headings(folder, tmp_path):
+    runner = CliRunner()
+    model = tmp_path / "m.safetensors"
+    arguments = ["train", "cars", "--images", str(folder), "--network", "5k"]
+    arguments += ["--cars", str(folder / "cars.csv"), "-o", str(model)]
+    arguments += ["--steps", "1", "--batch", "2", "--synthetic", "0"]
+    assert runner.invoke(app, arguments).exit_code == 0
+    table = tmp_path / "cars.csv"
+    table.write_text("plate,cx,cy,length\nAB 1,60,60,30\nAB 2,900,60,30\n")
+    out = tmp_path / "out.csv"
+    arguments = ["orient", str(folder / "frame_0.png"), str(table), "-o", str(out)]
+    result = runner.invoke(app, [*arguments, "--model", str(model), "--copies", "2"])
+    assert result.exit_code == 0, result.output
+    found = read_cars(out)
+    assert [car.extra["plate"] for car in found] == ["AB 1", "AB 2"]
+    assert found.cars[0].heading_cw_from_up_deg is not None
+    assert found.cars[1].status == "outside image"
+    text = out.read_text()
+    for column in ("heading_cw_from_up_deg", "angle_ccw_from_right_deg", "p_flip"):
+        assert column in text
+
+
+def test_an_unknown_network_is_refused_in_one_sentence(folder, tmp_path):
+    arguments = ["train", "cars", "--images", str(folder), "--network", "huge"]
+    arguments += ["--cars", str(folder / "cars.csv"), "-o", str(tmp_path / "m")]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 1
+
+
+def test_splits_are_read_and_missing_ones_refused(tmp_path):
+    (tmp_path / "cars.csv").write_text(
+        "file,cx,cy,length_px,width_px,heading_cw_from_up_deg,stationary_id,split\n"
+        "a.jpg,1,2,50,20,90,-1,test\n"
+    )
+    frames = read_split(tmp_path, "test")
+    assert frames.cars[0][0].length == 50
+    with pytest.raises(ValueError, match="no rows with split 'train'"):
+        read_split(tmp_path, "train")
+    with pytest.raises(ValueError, match=r"no cars\.csv"):
+        read_split(tmp_path / "nowhere", "test")
+
+
+def test_the_table_shows_the_paper_beside_us():
+    row = {"mean_deg": 7.0, "median_deg": 2.5, "share_under_15": 0.9, "weights": 9}
+    paper = {"RotEqNet 9k": {"mean_deg": 20.46, "share_above_150": 0.067}}
+    lines = table_lines({"paper": paper, "rows": {"ours": row}, "test_cars": 134})
+    assert any("20.46°" in line and "6.7%" in line for line in lines)
+    assert any(line.startswith("ours") and "90.0%" in line for line in lines)
+    json.dumps(row)
+
+
+def test_the_plain_network_is_trained_with_and_without_turned_crops():
+    rotate = {c.name: c.config.rotate for c in contenders(5) if "plain" in c.name}
+    assert sorted(rotate.values()) == [False, True]
+    assert all(c.config.steps == 5 for c in contenders(5))
+    assert np.all([c.config.steps > 500 for c in contenders()])
