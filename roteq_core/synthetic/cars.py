@@ -10,6 +10,7 @@ from roteq_core.synthetic.mesh import GLASS, LAMP, MATTE, PAINT, Mesh, MeshBuild
 _RING = np.arange(28) / 28 * 2 * np.pi + 0.02
 _COS, _SIN = np.cos(_RING), np.sin(_RING)
 _ACROSS = np.array([-1.0, -0.6, 0.0, 0.6, 1.0])
+_HILL = 1 - _ACROSS**2
 _SNOW = np.array([0.9, 0.92, 0.95])
 
 
@@ -61,7 +62,10 @@ def _hull(builder: MeshBuilder, body: CarBody) -> np.ndarray:
 
 
 def _ring(plan: np.ndarray, height: np.ndarray | float) -> np.ndarray:
-    return np.column_stack([plan, np.broadcast_to(height, len(plan))])
+    ring = np.empty((len(plan), 3))
+    ring[:, :2] = plan
+    ring[:, 2] = height
+    return ring
 
 
 def _deck_height(body: CarBody, x: np.ndarray) -> np.ndarray:
@@ -87,9 +91,10 @@ def _deck(
         return
     half = _half_width(deck, x) * 0.97
     y = half[:, None] * _ACROSS
-    crown = 0.05 * (1 - _ACROSS**2)
+    crown = 0.05 * _HILL
     z = _deck_height(body, x)[:, None] + crown
-    grid = np.stack([np.broadcast_to(x[:, None], y.shape), y, z], axis=2)
+    grid = np.empty((*y.shape, 3))
+    grid[..., 0], grid[..., 1], grid[..., 2] = x[:, None], y, z
     paint = body.paint * (1 - body.snow) + _SNOW * body.snow
     builder.grid(grid, paint, PAINT if body.snow < 0.3 else MATTE)
     if front:
@@ -100,8 +105,8 @@ def _hood_lines(
     builder: MeshBuilder, body: CarBody, x: np.ndarray, half: np.ndarray
 ) -> None:
     """Add the dark cowl under the wipers, creases, and the seam of the nose."""
-    cowl = body.cowl * (1 + 0.3 * (1 - _ACROSS**2))
-    back = np.column_stack([x[0] + 0.14 * (1 - _ACROSS**2), half[0] * 0.9 * _ACROSS])
+    cowl = body.cowl * (1 + 0.3 * _HILL)
+    back = np.column_stack([x[0] + 0.14 * _HILL, half[0] * 0.9 * _ACROSS])
     line = np.concatenate([back, (back + np.column_stack([cowl, 0 * cowl]))[::-1]])
     builder.polygon(_ring(line, body.hood_height * 1.02), body.trim, MATTE)
     shade = body.paint * (1 - body.crease)
@@ -146,8 +151,11 @@ def _rect(x: float, y: float, length: float, width: float) -> np.ndarray:
 
 def _curve(x: float, half: float, z: float, bow: float, sag: float) -> np.ndarray:
     """Give a line across the car (5, 3) that bows forward and sags at its ends."""
-    hill = 1 - _ACROSS**2
-    return np.column_stack([x + bow * hill, half * _ACROSS, z - sag * (1 - hill)])
+    curve = np.empty((5, 3))
+    curve[:, 0] = x + bow * _HILL
+    curve[:, 1] = half * _ACROSS
+    curve[:, 2] = z - sag * (1 - _HILL)
+    return curve
 
 
 def _between(a: np.ndarray, b: np.ndarray, steps: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from roteq_core.synthetic.styles import AerialStyle
 from roteq_core.synthetic.traffic import Vehicle, random_vehicle, stock_vehicle
 
 WHITE, YELLOW = np.array([0.92, 0.92, 0.9]), np.array([0.88, 0.68, 0.2])
-_STOCK = 40  # vehicles of each kind
+_STOCK = 20  # vehicles of each kind
 
 
 def fleet_vehicle(

@@ -6,6 +6,7 @@ meters too, x right and y down as on the screen, with z towards the camera.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,6 +14,10 @@ import numpy as np
 from roteq_core.synthetic.raster import Color, Drawing, convex_hull
 
 MATTE, PAINT, GLASS, LAMP = range(4)
+# How matter shines, one entry each: highlight, its sharpness, mirrored sky.
+_SHINE = np.array([0.0, 0.4, 1.0, 0.0])
+_SHARPNESS = np.array([1.0, 24.0, 60.0, 1.0])
+_SKY = np.array([0.0, 0.1, 0.38, 0.0])
 CENTER_HEIGHT = 0.7  # meters: the height at which a vehicle's center is reported
 
 
@@ -193,16 +198,19 @@ class Pose:
 
     def turn(self, points: np.ndarray) -> np.ndarray:
         """Turn the first two coordinates of points or normals (n, 3)."""
-        heading = np.deg2rad(self.heading_cw_from_up_deg)
-        sin, cos = np.sin(heading), np.cos(heading)
-        forward, right, up = points.T
-        return np.stack(
-            [forward * sin + right * cos, right * sin - forward * cos, up], axis=1
-        )
+        heading = math.radians(self.heading_cw_from_up_deg)
+        sin, cos = math.sin(heading), math.cos(heading)
+        turned = np.empty_like(points, dtype=float)
+        turned[:, 0] = points[:, 0] * sin + points[:, 1] * cos
+        turned[:, 1] = points[:, 1] * sin - points[:, 0] * cos
+        turned[:, 2] = points[:, 2]
+        return turned
 
     def place(self, points: np.ndarray) -> np.ndarray:
         """Bring points (n, 3) of the mesh into the world."""
-        return np.asarray(self.turn(points) + np.array([self.x, self.y, 0.0]))
+        placed = self.turn(points)
+        placed += (self.x, self.y, 0.0)
+        return placed
 
 
 def draw_mesh(
@@ -244,11 +252,9 @@ def shade(mesh: Mesh, normals: np.ndarray, light: Light) -> np.ndarray:
     side = np.array([np.cos(light.sky_side), np.sin(light.sky_side)])
     mirrored = np.clip(0.5 + 1.1 * (normals[:, :2] @ side), 0.05, 1.2)
     material = mesh.materials
-    shine = np.select(
-        [material == PAINT, material == GLASS], [glint**24 * 0.4, glint**60], 0.0
-    )
+    shine = _SHINE[material] * glint ** _SHARPNESS[material]
     shine = shine * light.gloss * light.strength
-    sky = np.select([material == GLASS, material == PAINT], [0.38, 0.1], 0.0)
+    sky = _SKY[material]
     rgb = mesh.colors * np.where(material == LAMP, 1.0, np.minimum(lit, 1.7))[:, None]
     rgb = rgb + (sky * light.gloss * mirrored)[:, None] * light.sky + shine[:, None]
     return np.asarray(np.clip(rgb, 0, 1))

@@ -22,7 +22,7 @@ class Drawing:
     """Groups of filled polygons, painted in the order they were added."""
 
     def __init__(self) -> None:
-        self._groups: list[tuple[np.ndarray, list[int], list[Color], np.ndarray]] = []
+        self._groups: list[tuple[np.ndarray, list[int], list[Color]]] = []
 
     def __len__(self) -> int:
         return len(self._groups)
@@ -41,43 +41,59 @@ class Drawing:
         colors : sequence of F colors
             RGB tuples in 0..255, or integers for a mask.
         """
-        bounds = np.concatenate([points.min(axis=0), points.max(axis=0)])
-        self._groups.append((points, list(sizes), list(colors), bounds))
+        self._groups.append((points, list(sizes), list(colors)))
 
     def polygon(self, points: np.ndarray, color: Color) -> None:
         """Add one polygon with corners of shape (P, 2)."""
-        self.add(points, [len(points)], [color])
-
-    def extend(self, other: Drawing) -> None:
-        """Add another drawing on top."""
-        self._groups.extend(other._groups)
+        self._groups.append((points, [len(points)], [color]))
 
     def paint(self, image: np.ndarray, *, supersample: int = SUPERSAMPLE) -> np.ndarray:
         """Return a copy of an image (H, W) or (H, W, 3) of uint8, painted over."""
+        tiles = list(_tiles(image.shape[0], image.shape[1]))
+        if len(tiles) == 1:
+            return self._paint_tile(image, *tiles[0], self._groups, supersample)
+        bounds = [_bounds(points) for points, _, _ in self._groups]
         painted = image.copy()
-        for rows, columns in _tiles(image.shape[0], image.shape[1]):
-            painted[rows, columns] = self._paint_tile(image, rows, columns, supersample)
+        for rows, columns in tiles:
+            near = [
+                group
+                for group, box in zip(self._groups, bounds, strict=True)
+                if not _outside(box, rows, columns)
+            ]
+            painted[rows, columns] = self._paint_tile(
+                image, rows, columns, near, supersample
+            )
         return painted
 
+    @staticmethod
     def _paint_tile(
-        self, image: np.ndarray, rows: slice, columns: slice, fine: int
+        image: np.ndarray,
+        rows: slice,
+        columns: slice,
+        groups: list[tuple[np.ndarray, list[int], list[Color]]],
+        fine: int,
     ) -> np.ndarray:
         tile = image[rows, columns]
+        if not groups:
+            return tile.copy()
         height, width = tile.shape[:2]
         canvas = Image.fromarray(tile).resize(
             (width * fine, height * fine), Image.Resampling.NEAREST
         )
         draw = ImageDraw.Draw(canvas)
-        origin = np.array([columns.start, rows.start], dtype=float)
-        for points, sizes, colors, bounds in self._groups:
-            if _outside(bounds, rows, columns):
-                continue
-            flat = ((points - origin + 0.5) * fine).clip(-3e4, 3e4).ravel().tolist()
-            start = 0
+        points = np.concatenate([group[0] for group in groups])
+        points = (points - (columns.start - 0.5, rows.start - 0.5)) * fine
+        flat = points.clip(-3e4, 3e4).ravel().tolist()
+        start = 0
+        for _, sizes, colors in groups:
             for size, color in zip(sizes, colors, strict=True):
                 draw.polygon(flat[start : start + 2 * size], fill=color)
                 start += 2 * size
         return np.asarray(canvas.reduce(fine))
+
+
+def _bounds(points: np.ndarray) -> np.ndarray:
+    return np.concatenate([points.min(axis=0), points.max(axis=0)])
 
 
 def _tiles(height: int, width: int) -> Iterator[tuple[slice, slice]]:

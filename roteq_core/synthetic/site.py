@@ -104,15 +104,18 @@ def render(
 
 def _in_sight(site: Site, view: View, light: Light, shape: tuple[int, int]) -> Site:
     """Drop vehicles and clutter that neither show nor cast a shadow in the frame."""
-    corner = -np.array(view.origin) / view.scale
-    extent = np.array(shape[::-1]) / view.scale
-    reach = light.shadow_vector()
+    left, top = -view.origin[0] / view.scale, -view.origin[1] / view.scale
+    right, bottom = left + shape[1] / view.scale, top + shape[0] / view.scale
+    across, down = light.shadow_vector().tolist()
 
     def near(pose: Pose, radius: float, height: float) -> bool:
-        here = np.array([pose.x, pose.y]) - corner
-        ends = np.stack([here, here + height * reach])
-        low, high = ends.min(axis=0) - radius, ends.max(axis=0) + radius
-        return bool((high > 0).all() and (low < extent).all())
+        x, y = pose.x + height * across, pose.y + height * down
+        return bool(
+            min(x, pose.x) - radius < right
+            and max(x, pose.x) + radius > left
+            and min(y, pose.y) - radius < bottom
+            and max(y, pose.y) + radius > top
+        )
 
     vehicles = [
         (vehicle, pose)
@@ -134,7 +137,9 @@ def _paint_markings(
         return picture
     drawing = Drawing()
     for points, color in site.markings:
-        drawing.polygon(view.pixels(points), tuple((color * 255).astype(int).tolist()))
+        r, g, b = color.tolist()
+        paint = (int(r * 255), int(g * 255), int(b * 255))
+        drawing.polygon(view.pixels(points), paint)
     painted = _paint(picture, drawing)
     noise = value_noise(rng, picture.shape[:2], 0.3 * view.scale)
     cover = np.clip(1 - style.wear * (0.45 + 0.5 * noise), 0.1, 1)[..., None]
