@@ -122,7 +122,7 @@ class _FusedConvPool(torch.autograd.Function):
         for strip in conv.strips(_strip_pixels(maps, trig, pooling)):
             coefficients = conv.coefficients(strip)
             noise = conv.noise(strip, pooling.filters) if parts == 2 else None
-            rows = coefficients.view(-1, trig.shape[1]).to(trig.dtype)
+            rows = coefficients.reshape(-1, trig.shape[1]).to(trig.dtype)
             winners = find_winners(rows, trig, rule, bias, alike=alike, noise=noise)
             conv.place(result, strip, pool_winners(winners, rule, bias))
             if keep:
