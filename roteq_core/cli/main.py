@@ -14,6 +14,7 @@ from roteq_core.cli import (
     doctor,
     find_cars,
     models,
+    networks,
     orient,
     reproduce,
     robustness,
@@ -32,6 +33,7 @@ app = typer.Typer(
 # A single command: app.command()(module.function).
 # A group of commands: app.add_typer(module.app, name="membranes").
 app.command()(doctor.doctor)
+app.command()(networks.networks)
 app.command()(demo.demo)
 app.command()(segment.segment)
 app.command()(score.score)
