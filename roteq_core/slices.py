@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 
 def parse_slices(text: str, count: int) -> range:
     """Read "24-29" or "5" as slices of a stack of `count`, counted from 0."""
-    first, _, last = text.partition("-")
-    try:
-        start, stop = int(first), int(last or first) + 1
-    except ValueError:
-        raise ValueError(f"slices must look like 24-29 or 5, got {text!r}") from None
+    found = re.fullmatch(r"\s*(\d+)(?:\s*-\s*(\d+))?\s*", text)
+    if found is None:
+        raise ValueError(f"slices must look like 24-29 or 5, got {text!r}")
+    start, stop = int(found[1]), int(found[2] or found[1]) + 1
     if not 0 <= start < stop <= count:
         raise ValueError(f"slices must lie in 0…{count - 1}, got {text!r}")
     return range(start, stop)

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from roteq_core.baselines import PlainNet, PlainNetConfig, UNet, UNetConfig, build_any
+from roteq_core.config import MembraneNetConfig
+from roteq_core.networks import build_network, count_parameters
+
+
+def test_plain_network_has_ten_times_the_weights():
+    ours = count_parameters(build_network(MembraneNetConfig(width=2)))
+    plain = count_parameters(PlainNet(PlainNetConfig()))
+    assert plain / ours == pytest.approx(10, rel=0.05)
+
+
+def test_unet_has_31_million_weights():
+    directions = 2 * 64 + 2
+    assert count_parameters(UNet(UNetConfig())) == 31_030_723 + directions
+
+
+@pytest.mark.parametrize("config", [PlainNetConfig(width=1), UNetConfig(width=1)])
+def test_baselines_give_the_maps_of_the_membrane_network(config):
+    maps = build_any(config)(torch.randn(2, 1, 32, 48))
+    assert maps.scores.shape == (2, 3, 32, 48)
+    assert maps.direction.shape == (2, 2, 32, 48)
+
+
+@pytest.mark.parametrize("config", [PlainNetConfig(width=1), UNetConfig(width=1)])
+def test_reach_of_baselines_is_not_too_small(config):
+    network = build_any(config).eval()
+    image = torch.randn(1, 1, 320, 320)
+    changed = image.clone()
+    changed[0, 0, 163, 163] += 1000
+    with torch.no_grad():
+        moved = (network(changed).scores != network(image).scores).any(1)[0]
+    places = moved.nonzero() - 163
+    assert 0 < places.abs().max() <= network.reach
+
+
+def test_networks_of_the_paper_are_built_too(tiny_config):
+    assert type(build_any(tiny_config)) is type(build_network(tiny_config))
