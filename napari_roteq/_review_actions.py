@@ -66,8 +66,8 @@ class ReviewActions:
 
     def id_of(self, which: str | int | None = None) -> str:
         """Give the id of a car named by id or row, or of the current one."""
-        if isinstance(which, int):
-            return self._cars.id_in(which)
+        if which is not None and not isinstance(which, str):
+            return self._cars.id_in(int(which))  # numpy's numbers too
         car_id = self.current if which is None else which
         if car_id is None or car_id not in self._cars.by_id:
             raise ValueError(f"there must be such a car, got {car_id!r}")

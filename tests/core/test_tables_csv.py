@@ -3,7 +3,14 @@ import re
 
 import pytest
 
-from roteq_core.tables import ADDED_COLUMNS, AXIS_ONLY, Car, read_cars, write_cars
+from roteq_core.tables import (
+    ADDED_COLUMNS,
+    AXIS_ONLY,
+    Car,
+    car_from_corners,
+    read_cars,
+    write_cars,
+)
 
 HEADER = "cx,cy,length_px,width_px,heading_cw_from_up_deg"
 
@@ -135,6 +142,15 @@ def test_a_reviewer_turns_and_moves_the_corner_columns(read, tmp_path):
     corners = [float(row[f"{a}{i}"]) for i in "1234" for a in "xy"]
     # front left, front right, rear right, rear left of a car that points up
     assert corners == pytest.approx([10, -10, 30, -10, 30, 30, 10, 30])
+
+
+def test_a_reviewer_s_small_turn_moves_the_corner_columns_too(read, tmp_path):
+    table = read("x1,y1,x2,y2,x3,y3,x4,y4\n0,0,40,0,40,20,0,20\n")
+    car = table.cars[0].with_heading(100.0, status="edited")
+    row = rewritten(table.with_cars([car]), tmp_path)[0]
+    corners = [[float(row[f"{a}{i}"]) for a in "xy"] for i in "1234"]
+    back = car_from_corners(corners, order="front edge first")
+    assert back.heading_cw_from_up_deg == pytest.approx(100)
 
 
 def test_upright_bounds_give_the_center_alone(read, tmp_path):

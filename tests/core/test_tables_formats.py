@@ -50,6 +50,14 @@ def test_a_line_changed_by_another_tool_is_foreign_again(tmp_path, format):
     assert "2 of its cars are gone" in table.notes[-1]
 
 
+@pytest.mark.parametrize("format", ["dota", "yolo-obb"])
+def test_lines_that_are_alike_keep_their_own_columns(tmp_path, format):
+    cars = tuple(Car(50, 60, 40, 20, 10, extra={"note": n}) for n in ("a", "b"))
+    path = tmp_path / "a.txt"
+    write(CarTable(cars, ("note",), image_size=SIZE), path, format=format)
+    assert read_cars(path).cars == cars
+
+
 @pytest.mark.parametrize(
     ("name", "text", "format"),
     [

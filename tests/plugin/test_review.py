@@ -448,7 +448,7 @@ def test_cars_per_minute_leave_breaks_out():
 
 
 def test_rows_and_ids_name_the_same_car(queue):
-    assert queue.car(2) == queue.car(queue.id_of(2))
+    assert queue.car(2) == queue.car(queue.id_of(2)) == queue.car(np.int64(2))
     with pytest.raises(ValueError, match="row must be below 4, got 7"):
         queue.car(7)
     with pytest.raises(ValueError, match="got 'nobody'"):
