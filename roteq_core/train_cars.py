@@ -20,7 +20,7 @@ from roteq_core.synthetic import FAMILIES, car_crops
 from roteq_core.tables import CarTable, read_car_folder, read_cars
 from roteq_core.tables.car import REJECTED, Car
 from roteq_core.tables.table import stem_of
-from roteq_core.tasks.car_crops import Pyramid, image_maps, make_pyramid
+from roteq_core.tasks.car_crops import image_maps, make_pyramid
 from roteq_core.tasks.car_patches import (
     PATCH,
     CarPatches,
@@ -248,31 +248,31 @@ def calibrated(model: Model, cars: CarPatches, copies: int = 8) -> Model:
 def predict_patches(
     model: Model, cars: CarPatches, copies: int = 8, turn: float = 0.0
 ) -> HeadingPrediction:
-    """Predict the headings of patches as if each were an image of its own."""
+    """Predict the headings of patches, laid out side by side in one image."""
     maps = int(model.networks[0].config.in_maps)  # type: ignore[union-attr,arg-type]
+    image, corners = mosaic(cars.images)
+    pyramid = make_pyramid(image_maps(image, maps), cars.lengths.max(initial=1.0))
     options = OrientOptions(copies=copies, batch=64)
-    parts = []
-    for index in range(len(cars)):
-        colors = np.moveaxis(cars.images[index], 0, -1)
-        pyramid: Pyramid = make_pyramid(
-            image_maps(colors, maps), float(cars.lengths[index])
-        )
-        job = iter_headings(
-            model,
-            pyramid,
-            cars.centers[index : index + 1],
-            cars.lengths[index : index + 1],
-            options,
-            turn=turn,
-        )
-        parts.append(drain(job))
-    columns = dataclasses.fields(HeadingPrediction)
-    return HeadingPrediction(
-        *(
-            np.concatenate([getattr(p, column.name) for p in parts])
-            for column in columns
-        )
+    centers = cars.centers + corners
+    return drain(
+        iter_headings(model, pyramid, centers, cars.lengths, options, turn=turn)
     )
+
+
+def mosaic(images: np.ndarray, columns: int = 16) -> tuple[np.ndarray, np.ndarray]:
+    """Lay patches (n, 4, s, s) out in one RGBA image; give it and their corners.
+
+    Patches are wider than what is read of them, so that none sees its neighbors.
+    """
+    count, _, side, _ = images.shape
+    rows = max(1, -(-count // columns))
+    image = np.zeros((rows * side, columns * side, 4), images.dtype)
+    corners = np.zeros((count, 2))
+    for index, patch in enumerate(images):
+        top, left = side * (index // columns), side * (index % columns)
+        image[top : top + side, left : left + side] = np.moveaxis(patch, 0, -1)
+        corners[index] = left, top
+    return image, corners
 
 
 def summary_of(found: HeadingPrediction, truth: np.ndarray) -> dict[str, Any]:
