@@ -151,23 +151,25 @@ def _open_tiff(path: Path) -> Volume:
             pixel_size = tiff_pixel_size(tif)
     except (tifffile.TiffFileError, OSError, IndexError, TypeError) as error:
         raise ValueError(f"cannot read the TIFF {path}: {error}") from error
-    count, plane_shape, planar = _tiff_planes(shape, axes, path)
+    count, plane_shape = _tiff_planes(shape, axes, path)
     if pages == count:
         read: Callable[[int], np.ndarray] = _TiffPages(path)
     else:  # several planes in a page, as ImageJ writes stacks beyond 4 GB
         whole = tifffile.memmap(path) if is_contiguous else tifffile.imread(path)
         read = whole.reshape(count, *plane_shape).__getitem__
-    height, width = plane_shape[1:] if planar else plane_shape[:2]
-    as_plane = (lambda i: np.moveaxis(read(i), 0, -1)) if planar else read
-    return Volume(path, (count, height, width), dtype, pixel_size, as_plane)
+    height, width = plane_shape[:2]
+    return Volume(path, (count, height, width), dtype, pixel_size, read)
 
 
 def _tiff_planes(
     shape: tuple[int, ...], axes: str, path: Path
-) -> tuple[int, tuple[int, ...], bool]:
-    """Count planes; give the shape of one, and whether its colors stand first."""
-    has_colors = "S" in axes[-3:] and len(shape) > 2
-    inner = 3 if has_colors else 2
+) -> tuple[int, tuple[int, ...]]:
+    """Count planes, and give the shape of one.
+
+    Colors stand last. Components stored one after the other are slices: that is how
+    stacks of three or four slices are often written.
+    """
+    inner = 3 if axes.endswith("S") else 2
     if len(shape) < inner:
         raise ValueError(f"{path} must hold planes (H, W), got shape {shape}")
     lead = dict(zip(axes[:-inner], shape[:-inner], strict=False))
@@ -178,7 +180,7 @@ def _tiff_planes(
             "channel that shows membranes as a file of its own"
         )
     count = int(np.prod(shape[:-inner], dtype=int))
-    return count, shape[-inner:], has_colors and not axes.endswith("S")
+    return count, shape[-inner:]
 
 
 def _check_one_series(tif: tifffile.TiffFile, path: Path) -> None:

@@ -103,16 +103,29 @@ def test_single_page_is_a_stack_of_one(tmp_path):
     assert open_volume(tmp_path / "a.tif").shape == (1, 10, 14)
 
 
-@pytest.mark.parametrize("planar", ["contig", "separate"])
-def test_color_pages_become_gray(tmp_path, planar):
+def test_color_pages_become_gray(tmp_path):
     color = np.random.default_rng(0).integers(0, 255, (10, 14, 3), dtype=np.uint8)
-    stored = color if planar == "contig" else np.moveaxis(color, -1, 0)
-    tifffile.imwrite(tmp_path / "c.tif", stored, photometric="rgb", planarconfig=planar)
+    tifffile.imwrite(tmp_path / "c.tif", color, photometric="rgb")
     volume = open_volume(tmp_path / "c.tif")
     assert volume.shape == (1, 10, 14)
     np.testing.assert_allclose(
         volume[0], color @ [0.299, 0.587, 0.114], rtol=0, atol=1e-3
     )
+
+
+@pytest.mark.parametrize("count", [3, 4])
+@pytest.mark.parametrize("kind", ["uint8", "int32"])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_three_or_four_slices_are_no_colors(tmp_path, count, kind):
+    stack = STACK[:count].astype(kind)
+    tifffile.imwrite(
+        tmp_path / "c.tif", stack, photometric="rgb", planarconfig="separate"
+    )
+    tifffile.imwrite(tmp_path / "d.tif", stack)
+    for name in ("c.tif", "d.tif"):
+        volume = open_volume(tmp_path / name)
+        assert volume.shape == stack.shape
+        assert (volume.read() == stack).all()
 
 
 def test_gray_stored_as_color_keeps_its_values():
