@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor, nn
 
 
@@ -42,9 +42,10 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], meta: dict[str, str]) 
     partial = path.with_name(path.name + ".partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        save_file(tensors, partial, metadata=meta)
+        # Bytes first: files get the usual rights, which save_file withholds.
+        partial.write_bytes(save(tensors, metadata=meta))
         os.replace(partial, path)
-    except (OSError, SafetensorError) as error:
+    except OSError as error:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
         raise OSError(

@@ -26,6 +26,9 @@ from roteq_core.tasks.membranes import axis_angle, membrane_maps
 from roteq_core.turned import turned_copies
 from roteq_core.volumes import open_volume
 
+# Pixel sizes further from the model's are a mistake, such as a wrong unit.
+LARGEST_ZOOM = 8
+
 
 @dataclass
 class SegmentedPlane:
@@ -94,7 +97,14 @@ class Segmenter:
 
     def _zoom(self) -> float:
         wanted, given = self.model.card.pixel_size, self.options.pixel_size_nm
-        return given / wanted if wanted and given else 1.0
+        if not wanted or not given:
+            return 1.0
+        if not 1 / LARGEST_ZOOM <= given / wanted <= LARGEST_ZOOM:
+            raise ValueError(
+                f"the pixel size must be within {LARGEST_ZOOM} times the model's "
+                f"{wanted:g} nm, got {given:g} nm"
+            )
+        return given / wanted
 
     def _average(self, image: np.ndarray) -> Job[np.ndarray]:
         """Mean maps (3, H, W) over networks and copies: probability, cos 2θ, sin 2θ."""

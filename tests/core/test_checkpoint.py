@@ -71,3 +71,10 @@ def test_missing_and_foreign_files_are_refused(tmp_path):
     write_tensors(tmp_path / "other.safetensors", {"x": torch.zeros(2)}, {})
     with pytest.raises(ValueError, match="not a readable checkpoint"):
         read_checkpoint(tmp_path / "other.safetensors")
+
+
+def test_others_may_read_what_is_written(tmp_path):
+    (tmp_path / "plain").write_text("")
+    write_tensors(tmp_path / "a.safetensors", {"x": torch.zeros(2)}, {})
+    usual = (tmp_path / "plain").stat().st_mode
+    assert (tmp_path / "a.safetensors").stat().st_mode == usual
