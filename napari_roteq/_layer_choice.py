@@ -34,16 +34,28 @@ class LayerChoice(QComboBox):
         Whose layers.
     accept : callable
         Says of a layer whether it is offered.
+    prefer : callable, optional
+        Says of a layer how good a first choice it is; otherwise the selected layer is
+        the first choice, then the topmost.
     nothing : str
         What to show when there is no such layer.
     """
 
     layer_changed = Signal(object)  # Layer or None
 
-    def __init__(self, viewer: Any, accept: Accept, *, nothing: str = "no such layer"):
+    def __init__(
+        self,
+        viewer: Any,
+        accept: Accept,
+        *,
+        prefer: Callable[[Layer], float] | None = None,
+        nothing: str = "no such layer",
+    ) -> None:
         super().__init__()
+        self._prefer = prefer
         self._viewer = viewer
         self._accept = accept
+        self._is_untouched = True  # nobody has chosen yet
         self._offered: list[Layer] = []
         self._told: Layer | None = None
         self.setPlaceholderText(nothing)
@@ -56,6 +68,7 @@ class LayerChoice(QComboBox):
             emitter = getattr(viewer.layers.events, event)
             connect_while_alive(self, emitter, self._on_layers_changed)
         self.currentIndexChanged.connect(self._on_index_changed)
+        self.activated.connect(self._on_activated)
         self._on_layers_changed()
 
     def layer(self) -> Layer | None:
@@ -65,6 +78,10 @@ class LayerChoice(QComboBox):
 
     def set_layer(self, layer: Layer | None) -> None:
         """Choose a layer; None or one that is not offered chooses nothing."""
+        self._is_untouched = False
+        self._point_at(layer)
+
+    def _point_at(self, layer: Layer | None) -> None:
         place = self._offered.index(layer) if layer in self._offered else -1
         self.setCurrentIndex(place)
 
@@ -78,20 +95,27 @@ class LayerChoice(QComboBox):
         was_blocked = self.blockSignals(True)
         self.clear()
         self.addItems([layer.name for layer in self._offered])
-        self.set_layer(chosen if chosen in self._offered else self._first_choice())
+        is_kept = chosen in self._offered and not self._may_improve()
+        self._point_at(chosen if is_kept else self._first_choice())
         self.blockSignals(was_blocked)
         self._on_index_changed()
 
+    def _may_improve(self) -> bool:
+        return self._is_untouched and self._prefer is not None
+
     def _first_choice(self) -> Layer | None:
-        """Prefer the selected layer, then the topmost."""
+        if self._prefer is not None:
+            return max(reversed(self._offered), key=self._prefer, default=None)
         active = self._viewer.layers.selection.active
         if active in self._offered:
             return active
         return self._offered[-1] if self._offered else None
 
+    def _on_activated(self) -> None:
+        self._is_untouched = False
+
     def _on_index_changed(self) -> None:
         layer = self.layer()
-        self.setToolTip(layer.name if layer is not None else self.placeholderText())
         if layer is not self._told:
             self._told = layer
             self.layer_changed.emit(layer)
