@@ -81,6 +81,11 @@ class JobBar(QWidget):
         """Whether a job is on its way."""
         return self._job is not None and self._job.is_running
 
+    @property
+    def error(self) -> JobError | None:
+        """The error shown, if there is one."""
+        return self._shown
+
     def watch(self, job: RunningJob) -> None:
         """Show a job from now on; one that still runs is stopped."""
         self.abandon()

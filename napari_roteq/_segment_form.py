@@ -59,8 +59,6 @@ class SegmentForm(QWidget):
         self.bar = JobBar()
         self.threshold = QLabeledDoubleSlider(Qt.Orientation.Horizontal)
         self.follow = QCheckBox("Segment slices as I scroll to them")
-        self.copy_command = QPushButton("Copy as command")
-        self.copy_python = QPushButton("Copy as Python")
         self._rows = QFormLayout()
         self._settling = QTimer(self)
         self._prepare()
@@ -84,6 +82,7 @@ class SegmentForm(QWidget):
 
     def _set_tips(self) -> None:
         tips = {
+            self.image: "The image or stack to segment",
             self._level: "Level of a multiscale image, by rows × columns",
             self._part: "How much of the image to segment; in a stack the slice in "
             "view comes first, also while you scroll",
@@ -96,8 +95,6 @@ class SegmentForm(QWidget):
             "cells. The cells follow at once",
             self.follow: "Every slice of the stack that comes into view is segmented, "
             "if it is not yet",
-            self.copy_command: "Copy the command line that makes the same files",
-            self.copy_python: "Copy the Python lines that make the same arrays",
         }
         for part, tip in tips.items():
             part.setToolTip(tip)
@@ -119,8 +116,6 @@ class SegmentForm(QWidget):
         layout.addWidget(self.bar)
         layout.addLayout(cutting)
         layout.addWidget(self.follow)
-        layout.addLayout(_row(self.copy_command, self.copy_python))
-        layout.addStretch()
 
     def value(self) -> SegmentOptions:
         """Give the options as chosen."""

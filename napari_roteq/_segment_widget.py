@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from napari.utils.notifications import show_info
-from qtpy.QtWidgets import QApplication, QVBoxLayout, QWidget
+from qtpy.QtWidgets import QVBoxLayout, QWidget
 
 from napari_roteq import _worker_process
+from napari_roteq._copy_buttons import CopyButtons
 from napari_roteq._errors import JobError, explain_exception
 from napari_roteq._jobs import run_in_thread, run_planes
 from napari_roteq._model_choice import no_model
 from napari_roteq._newest import Newest
+from napari_roteq._recipes import Recipe
 from napari_roteq._running import RunningJob, RunningPlanes
 from napari_roteq._segment_form import SegmentForm
 from napari_roteq._segment_results import Results
@@ -43,8 +44,11 @@ class SegmentWidget(QWidget):
         self._bar = self._form.bar
         self._cutter = Newest(_cut, self)
         self._view = ViewFollower(napari_viewer, self)
+        self._copy = CopyButtons(self._recipe)
         layout = QVBoxLayout(self)
         layout.addWidget(self._form)
+        layout.addWidget(self._copy)
+        layout.addStretch()
         self._connect()
         if read_settings().warm_up:
             _worker_process.POOL.warm_up()
@@ -56,8 +60,7 @@ class SegmentWidget(QWidget):
         form.threshold.valueChanged.connect(self._on_threshold)
         form.threshold_settled.connect(self._settle)
         form.follow.toggled.connect(self._on_stepped)
-        form.copy_command.clicked.connect(lambda: self._copy("as_cli"))
-        form.copy_python.clicked.connect(lambda: self._copy("as_python"))
+        self._copy.failed.connect(self._bar.show_error)
         self._bar.running_changed.connect(form.set_running)
         self._cutter.ready.connect(self._on_cut)
         self._view.stepped.connect(self._on_stepped)
@@ -70,6 +73,29 @@ class SegmentWidget(QWidget):
     def set_value(self, options: SegmentOptions) -> None:
         """Show other options."""
         self._form.set_value(options)
+
+    def start(self) -> None:
+        """Do what the button does."""
+        self._form.start.click()
+
+    def open_model(self, path: str) -> None:
+        """Choose a model file."""
+        self._form.model.open_file(path)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether anything is still being computed."""
+        return self._bar.is_running or self._cutter.is_busy
+
+    @property
+    def error(self) -> JobError | None:
+        """What went wrong in the last run, if anything did."""
+        return self._bar.error
+
+    @property
+    def results(self) -> Results | None:
+        """What the last runs gave."""
+        return self._results
 
     def _on_start(self) -> None:
         try:
@@ -195,22 +221,12 @@ class SegmentWidget(QWidget):
             self._form.set_part("current slice")
             self._on_start()
 
+    def _recipe(self) -> Recipe | None:
+        return None if self._results is None else self._results.recipe
+
     def _draw_direction(self) -> None:
         if self._results is not None:
             self._results.show_direction(self._viewer, read_settings().vectors)
-
-    def _copy(self, how: str) -> None:
-        try:
-            if self._results is None:
-                raise JobError("There is nothing to copy yet: press Segment first.")
-            text = getattr(self._results.recipe, how)()
-        except (JobError, ValueError) as error:
-            self._bar.show_error(explain_exception(error))
-            return
-        clipboard = QApplication.clipboard()
-        assert clipboard is not None
-        clipboard.setText(text)
-        show_info("Copied to the clipboard.")
 
 
 def _cut(results: Results, index: Any, threshold: float) -> Any:

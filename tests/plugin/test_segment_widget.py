@@ -265,10 +265,10 @@ def test_closing_the_widget_stops_the_run(viewer, widget, stack, qtbot):
 def test_copied_python_makes_the_same(
     viewer, widget, segment, stack, tmp_path, part, qtbot
 ):
-    tifffile.imwrite(tmp_path / "em.tif", stack)
+    tifffile.imwrite(tmp_path / "em.tif", stack, photometric="minisblack")
     viewer.open(tmp_path / "em.tif", plugin="napari")
     segment(part)
-    widget._form.copy_python.click()
+    widget._copy.python.click()
     code = QApplication.clipboard().text()
     code += "import numpy as np\n"
     if part == "current slice":
@@ -290,10 +290,10 @@ def test_copied_python_makes_the_same(
 
 
 def test_copied_command_makes_the_same(viewer, widget, segment, stack, tmp_path):
-    tifffile.imwrite(tmp_path / "em.tif", stack)
+    tifffile.imwrite(tmp_path / "em.tif", stack, photometric="minisblack")
     viewer.open(tmp_path / "em.tif", plugin="napari")
     segment("whole stack")
-    widget._form.copy_command.click()
+    widget._copy.command.click()
     words = QApplication.clipboard().text().split()
     assert words[0] == "roteq"
     command = [sys.executable, "-m", "roteq_core.cli.main", *words[1:]]
@@ -307,7 +307,7 @@ def test_image_without_a_file_cannot_be_named_in_a_command(
 ):
     viewer.add_image(stack)
     segment()
-    widget._form.copy_command.click()
+    widget._copy.command.click()
     assert "opened from a file" in error_of(widget)
 
 

@@ -1,0 +1,94 @@
+import os
+import time
+
+import numpy as np
+import pytest
+import tifffile
+import torch
+
+from roteq_core.config import MembraneNetConfig, SegmentOptions, TurningConfig
+from roteq_core.jobs import drain
+from roteq_core.model import make_model
+from roteq_core.networks import build_network
+from roteq_core.normalize import fit_normalization
+from roteq_core.serving import (
+    cut_cells,
+    describe_model,
+    iter_segment_part,
+    iter_segment_plane,
+    warm_model,
+)
+
+
+@pytest.fixture(scope="module")
+def model_file(tmp_path_factory):
+    turning = TurningConfig(orientations=4, frequencies=1)
+    torch.manual_seed(0)
+    network = build_network(MembraneNetConfig(width=1, kernel_size=3, turning=turning))
+    path = tmp_path_factory.mktemp("model") / "tiny.safetensors"
+    make_model([network], name="tiny", task="membranes").save(path)
+    return str(path)
+
+
+@pytest.fixture
+def stack():
+    return np.random.default_rng(0).integers(0, 255, (3, 32, 40), dtype=np.uint8)
+
+
+def test_plane_gives_what_is_asked_for_and_nothing_else(model_file, stack):
+    given = stack[0], fit_normalization(stack)
+    maps = drain(iter_segment_plane(given, SegmentOptions(model=model_file)))
+    assert set(maps) == {"probability"}
+    options = SegmentOptions(model=model_file, cells=True, direction=True)
+    maps = drain(iter_segment_plane(given, options))
+    assert set(maps) == {"probability", "angle", "strength", "cells"}
+    assert {array.shape for array in maps.values()} == {(32, 40)}
+
+
+def test_part_of_a_file_is_normalized_like_the_whole(model_file, stack, tmp_path):
+    tifffile.imwrite(tmp_path / "em.tif", stack, photometric="minisblack")
+    options = SegmentOptions(model=model_file)
+    normalization = fit_normalization(stack)
+    part = drain(
+        iter_segment_part(tmp_path / "em.tif", options, plane=2, area=(4, 8, 28, 40))
+    )
+    expected = drain(iter_segment_plane((stack[2, 4:28, 8:40], normalization), options))
+    np.testing.assert_allclose(part["probability"], expected["probability"], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("part", "rule"), [({"plane": 3}, "0…2"), ({"area": (0, 9, 5, 9)}, "hold pixels")]
+)
+def test_part_outside_the_file_is_refused(model_file, stack, tmp_path, part, rule):
+    tifffile.imwrite(tmp_path / "em.tif", stack, photometric="minisblack")
+    job = iter_segment_part(
+        tmp_path / "em.tif", SegmentOptions(model=model_file), **part
+    )
+    with pytest.raises(ValueError, match=rule):
+        drain(job)
+
+
+def test_model_stays_loaded_until_its_file_changes(model_file, tmp_path):
+    copy = tmp_path / "copy.safetensors"
+    with open(model_file, "rb") as file:
+        copy.write_bytes(file.read())
+    first = warm_model(str(copy))
+    assert warm_model(str(copy)) is first
+    later = time.time() + 5
+    os.utime(copy, (later, later))
+    assert warm_model(str(copy)) is not first
+
+
+def test_description_tells_the_reach(model_file):
+    about = describe_model(model_file)
+    network = warm_model(model_file).networks[0]
+    assert about["reach"] == network.reach
+    assert len(about["hash"]) == 16
+    assert about["shapes"][0]
+
+
+def test_cells_are_cut_at_the_threshold():
+    walls = np.zeros((20, 41), np.float32)
+    walls[:, 19:22] = 0.6
+    assert len(np.unique(cut_cells(walls, 0.3))) == 2
+    assert len(np.unique(cut_cells(walls, 0.9))) == 1
