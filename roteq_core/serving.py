@@ -18,7 +18,8 @@ from roteq_core.config import SegmentOptions
 from roteq_core.jobs import Job, Report
 from roteq_core.model import Model, load_model
 from roteq_core.normalize import Normalization
-from roteq_core.segment import SegmentedPlane, Segmenter
+from roteq_core.plane_writer import write_planes
+from roteq_core.segment import SegmentedPlane, Segmenter, output_paths
 from roteq_core.volumes import open_volume
 
 Area = tuple[int, int, int, int]  # top, left, bottom, right
@@ -78,6 +79,37 @@ def iter_segment_part(
     normalization = segmenter.normalization(volume)
     result = yield from segmenter.iter_plane(part, normalization)
     return _maps(result)
+
+
+def iter_segment_part_file(
+    source: Path | str,
+    output: Path | str,
+    options: SegmentOptions,
+    *,
+    plane: int = 0,
+    area: Area | None = None,
+) -> Job[list[Path]]:
+    """Segment one plane of a file, or a part of it, into TIFF files.
+
+    See `iter_segment_part` for the parameters and `iter_segment_file` for the files.
+    """
+    maps = yield from iter_segment_part(source, options, plane=plane, area=area)
+    contents = {"probability": maps["probability"], "cells": maps.get("cells")}
+    if options.direction:
+        contents["direction"] = np.stack([maps["angle"], maps["strength"]])
+    segmenter = Segmenter(options, warm_model(options.model, "membranes"))
+    size = options.pixel_size_nm or open_volume(source).pixel_size_nm
+    recipe = segmenter.recipe(source=Path(source).name, plane=plane, area=area)
+    paths = output_paths(Path(output), options)
+    for name, path in paths.items():
+        about: dict[str, Any] = {
+            "pixel_size_nm": size,
+            "recipe": {**recipe, "content": name},
+            "channels": name == "direction",
+        }
+        with write_planes(path, 1, **about) as write:
+            write(np.asarray(contents[name]))
+    return list(paths.values())
 
 
 def _maps(result: SegmentedPlane) -> dict[str, np.ndarray]:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from roteq_core.cli.progress import follow, plain_errors, say
+
+if TYPE_CHECKING:
+    from roteq_core.config import SegmentOptions
 
 
 @plain_errors
@@ -28,6 +32,10 @@ def segment(
         None, help="Nanometers per pixel; resampled to the model's."
     ),
     inverted: bool = typer.Option(False, "--inverted", help="Membranes are bright."),
+    plane: int | None = typer.Option(None, help="Only this plane, counted from 0."),
+    area: str | None = typer.Option(
+        None, help="Only this part of it: top,left,bottom,right in pixels."
+    ),
 ) -> None:
     """Segment membranes: probability, cells and directions, as TIFF files.
 
@@ -49,12 +57,41 @@ def segment(
         inverted=inverted,
     )
     pairs = _targets(images, output)
+    if plane is not None or area is not None:
+        _segment_part(pairs, options, plane or 0, area)
+        return
     segmenter = Segmenter(options)
     for source, target in pairs:
         _advise_size(source, pixel_size, segmenter.model.card.pixel_size)
         job = iter_segment_file(source, target, options, segmenter=segmenter)
         for path in follow(job, source.name):
             say(f"wrote {path}")
+
+
+def _segment_part(
+    pairs: list[tuple[Path, Path]],
+    options: SegmentOptions,
+    plane: int,
+    area: str | None,
+) -> None:
+    from roteq_core.serving import iter_segment_part_file
+
+    part = None if area is None else _area(area)
+    for source, target in pairs:
+        job = iter_segment_part_file(source, target, options, plane=plane, area=part)
+        for path in follow(job, source.name):
+            say(f"wrote {path}")
+
+
+def _area(text: str) -> tuple[int, int, int, int]:
+    """Read "0,10,100,200" as top, left, bottom, right."""
+    try:
+        top, left, bottom, right = (int(word) for word in text.split(","))
+    except ValueError:
+        raise ValueError(
+            f"area must look like 0,10,100,200 (top,left,bottom,right), got {text!r}"
+        ) from None
+    return top, left, bottom, right
 
 
 def _targets(images: list[Path], output: Path) -> list[tuple[Path, Path]]:

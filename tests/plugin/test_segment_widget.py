@@ -181,12 +181,12 @@ def test_threshold_cuts_the_cells_anew(viewer, widget, segment, stack, qtbot):
     cells = result(viewer, "cells")
     before = [len(np.unique(plane)) for plane in cells.data]
     with qtbot.waitSignal(widget._form.threshold_settled, timeout=WAIT):
-        widget._form.threshold.setValue(1.0)
+        widget._form.threshold.setValue(0.0)
     segment.wait()
-    assert [len(np.unique(plane)) for plane in cells.data] == [1, 1, 1]
-    assert min(before) > 1
+    assert min(len(np.unique(plane)) for plane in cells.data) > 1
+    assert before == [1, 1, 1]  # everything is below the first threshold
     options = cells.metadata[METADATA]["args"][-1]
-    assert options["threshold"] == 1.0
+    assert options["threshold"] == 0.0
 
 
 def test_slices_are_segmented_as_they_come_into_view(viewer, widget, segment, stack):
@@ -204,7 +204,7 @@ def test_stop_keeps_what_is_finished(viewer, widget, segment, qtbot):
     widget._form.set_part("whole stack")
     widget._form.start.click()
     assert not widget._form.start.isEnabled()
-    qtbot.waitUntil(lambda: widget._results.done, timeout=WAIT)
+    qtbot.waitUntil(lambda: bool(widget._results.done), timeout=WAIT)
     widget._bar.stop()
     qtbot.waitUntil(lambda: not widget._bar.is_running, timeout=WAIT)
     done = widget._results.done
@@ -289,17 +289,21 @@ def test_copied_python_makes_the_same(
     np.testing.assert_array_equal(found[1], expected[1])
 
 
-def test_copied_command_makes_the_same(viewer, widget, segment, stack, tmp_path):
+@pytest.mark.parametrize("part", ["current slice", "whole stack"])
+def test_copied_command_makes_the_same(viewer, widget, segment, stack, tmp_path, part):
     tifffile.imwrite(tmp_path / "em.tif", stack, photometric="minisblack")
     viewer.open(tmp_path / "em.tif", plugin="napari")
-    segment("whole stack")
+    segment(part)
     widget._copy.command.click()
     words = QApplication.clipboard().text().split()
     assert words[0] == "roteq"
     command = [sys.executable, "-m", "roteq_core.cli.main", *words[1:]]
     subprocess.run(command, cwd=tmp_path, check=True)
-    found = tifffile.imread(tmp_path / "em_membranes.tif")
-    np.testing.assert_allclose(found, result(viewer, "membranes").data, atol=1e-5)
+    for ending, role in (("", "membranes"), ("_cells", "cells")):
+        found = tifffile.imread(tmp_path / f"em_membranes{ending}.tif")
+        expected = result(viewer, role).data
+        expected = expected[1] if part == "current slice" else expected
+        np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_image_without_a_file_cannot_be_named_in_a_command(
