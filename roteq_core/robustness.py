@@ -6,6 +6,7 @@ truth; the table goes to the model's card.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,6 +21,7 @@ from roteq_core.model import Model
 from roteq_core.normalize import fit_normalization
 from roteq_core.resample import resample, scaled_shape
 from roteq_core.segment import Segmenter
+from roteq_core.turned import TurnedCopy
 
 Change = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 
@@ -38,12 +40,15 @@ class Degradation:
         Whether the user would say that membranes are bright.
     coarser : float
         Pixels are so many times larger than the model's, and the user says so.
+    turn : float
+        Radians by which the image is turned; the result is turned back.
     """
 
     name: str
     change: Change
     inverted: bool = False
     coarser: float = 1.0
+    turn: float = 0.0
 
 
 def _same(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -84,6 +89,8 @@ def _stretched(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 DEGRADATIONS = (
     Degradation("as it is", _same),
+    Degradation("turned by 90°", _same, turn=math.pi / 2),
+    Degradation("turned by 37°", _same, turn=math.radians(37)),
     Degradation("contrast inverted, told", lambda image, rng: -image, inverted=True),
     Degradation("contrast inverted, not told", lambda image, rng: -image),
     Degradation("contrast tripled, cut off at 0 and 255", _stretched),
@@ -135,16 +142,17 @@ def iter_robustness(
     rows = []
     for index, worse in enumerate(degradations):
         rng = np.random.default_rng([seed, index])
+        copy = TurnedCopy(worse.turn, mirrored=False)
         changed = [worse.change(normalization.apply(p), rng) for p in images]
         yield Report(index, len(degradations), worse.name)
         segmenter = Segmenter(_options_for(worse, model, options), model)
         fitted = segmenter.normalization(np.stack(changed))
         planes = []
         for plane in changed:
-            result = yield from _quietly(
-                segmenter.iter_plane(plane, fitted), index, len(degradations)
-            )
-            planes.append(resample(result.probability, images.shape[1:]))
+            # Turned after fitting: the gray around a turned image is not its own.
+            job = segmenter.iter_plane(copy.forward(plane), fitted)
+            result = yield from _quietly(job, index, len(degradations))
+            planes.append(_upright(result.probability, copy, images.shape[1:]))
         score = score_stack(np.stack(planes), truth, polarity="membranes")
         rows.append(
             {
@@ -155,6 +163,17 @@ def iter_robustness(
             }
         )
     return rows
+
+
+def _upright(
+    probability: np.ndarray, copy: TurnedCopy, shape: tuple[int, ...]
+) -> np.ndarray:
+    """Bring a probability back to the pixels of the image as it was."""
+    if not copy.angle:
+        return resample(probability, shape)
+    nothing = np.zeros_like(probability)
+    back = copy.backward(np.stack([probability, nothing, nothing]), shape)
+    return np.asarray(back[0])
 
 
 def _options_for(

@@ -24,11 +24,12 @@ class TurnedCopy:
             image = image[:, ::-1]
         if self.angle == 0:
             return np.ascontiguousarray(image)
-        height, width = image.shape
-        side = math.ceil(math.hypot(height, width))
-        padded = np.pad(image, [_around(height, side), _around(width, side)])
-        turned = turn_image(torch.from_numpy(padded), self.angle, mode="bicubic")
-        return turned.numpy()
+        if self.angle % (math.pi / 2):  # quarter turns need no larger canvas
+            height, width = image.shape
+            side = math.ceil(math.hypot(height, width))
+            image = np.pad(image, [_around(height, side), _around(width, side)])
+        given = torch.from_numpy(np.ascontiguousarray(image))
+        return turn_image(given, self.angle, mode="bicubic").contiguous().numpy()
 
     def backward(self, maps: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         """Bring maps of the copy back to the image's frame.

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from roteq_core.cli.main import app
+from roteq_core.config import SegmentOptions
+from roteq_core.jobs import drain
+from roteq_core.model import with_card
+from roteq_core.robustness import DEGRADATIONS, iter_robustness
+
+BY_NAME = {d.name: d for d in DEGRADATIONS}
+CPU = SegmentOptions(device="cpu")
+
+
+@pytest.mark.parametrize("worse", DEGRADATIONS, ids=lambda d: d.name)
+def test_images_are_made_worse_as_told(worse):
+    image = np.random.default_rng(0).standard_normal((40, 40))
+    changed = worse.change(image, np.random.default_rng(1))
+    assert np.isfinite(changed).all()
+    side = 20 if "twice" in worse.name else changed.shape[0]
+    assert changed.shape == (side, side)
+    again = worse.change(image, np.random.default_rng(1))
+    assert (changed == again).all()
+
+
+def test_table_has_a_row_for_each_change(tiny_model, em):
+    names = [
+        "as it is",
+        "turned by 90°",
+        "contrast inverted, told",
+        "contrast divided by ten",
+        "pixels twice as large, told",
+    ]
+    rows = drain(
+        iter_robustness(
+            tiny_model,
+            em.image[:1],
+            em.membranes[:1].astype(np.uint8),
+            CPU,
+            degradations=tuple(BY_NAME[name] for name in names),
+        )
+    )
+    assert [row["change"] for row in rows] == names
+    same, turned, inverted, flat, coarse = (row["v_rand"] for row in rows)
+    assert turned == pytest.approx(same, abs=0.02)
+    # A user who tells loses nothing, and contrast never matters.
+    assert inverted == pytest.approx(same, abs=0.02)
+    assert flat == pytest.approx(same, abs=0.02)
+    assert 0 <= coarse <= 1
+
+
+def test_pixel_sizes_need_a_model_that_knows_its_own(tiny_model, em):
+    lost = with_card(tiny_model, pixel_size=None)
+    job = iter_robustness(
+        lost,
+        em.image[:1],
+        em.cells[:1],
+        CPU,
+        degradations=(BY_NAME["pixels twice as large, told"],),
+    )
+    with pytest.raises(ValueError, match="tiny does not"):
+        drain(job)
+
+
+def test_command_refuses_stacks_that_differ(tmp_path, em, tiny_file):
+    import tifffile
+
+    tifffile.imwrite(tmp_path / "a.tif", em.image)
+    tifffile.imwrite(tmp_path / "b.tif", em.cells[:2])
+    given = ["robustness", tmp_path / "a.tif", tmp_path / "b.tif", "--model", tiny_file]
+    result = CliRunner().invoke(app, list(map(str, given)))
+    assert result.exit_code == 1
+    assert "must have the same shape" in " ".join(result.stderr.split())
