@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import subprocess
 import sys
@@ -102,21 +103,31 @@ class WorkerProcess:
             self.kill()
             exit_code = self._process.wait()
         self._listener.join(timeout=1)
+        if self._process.stdout is not None:
+            self._process.stdout.close()
         return explain_death(exit_code, "".join(self._last_words))
 
     def _write_outbox(self) -> None:
         assert self._process.stdin is not None
-        try:
-            while (pieces := self._outbox.get()) is not None:
+        while (pieces := self._outbox.get()) is not None:
+            # It may have died; whoever receives will notice.
+            with contextlib.suppress(OSError):
                 write_packed(self._process.stdin, pieces)
-            self._process.stdin.close()
-        except OSError:
-            pass  # it died; whoever receives will notice
+        self._leave()
+
+    def _leave(self) -> None:
+        """Close the pipes of a process that nobody uses any more, and see it end."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            with contextlib.suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
+        self._process.wait()
 
     def _keep_last_words(self) -> None:
         assert self._process.stderr is not None
-        for line in self._process.stderr:
-            self._last_words.append(line.decode(errors="replace"))
+        with self._process.stderr as lines:
+            for line in lines:
+                self._last_words.append(line.decode(errors="replace"))
 
 
 class Pool:

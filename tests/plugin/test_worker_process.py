@@ -1,6 +1,9 @@
 import sys
 import time
 
+import pytest
+
+from napari_roteq._errors import JobError
 from napari_roteq._worker_process import Pool
 
 
@@ -45,3 +48,18 @@ def test_warming_up_imports_torch_over_there_and_not_here():
     assert version[0].isdigit()
     assert ("torch" in sys.modules) == had_torch
     worker.close()
+
+
+def test_ended_processes_leave_no_pipe_open():
+    pool = Pool()
+    closed, killed = pool.take(), pool.take()
+    closed.close()
+    killed.kill()
+    with pytest.raises(JobError):
+        killed.receive()
+    pool.give_back(killed)
+    for worker in (closed, killed):
+        process = worker._process
+        pipes = (process.stdin, process.stdout, process.stderr)
+        wait_until(lambda pipes=pipes: all(pipe.closed for pipe in pipes))
+        wait_until(lambda process=process: process.returncode is not None)
