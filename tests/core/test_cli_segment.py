@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tifffile
+from typer.testing import CliRunner
+
+from roteq_core.cli.main import app
+
+
+@pytest.fixture
+def stack_file(tmp_path, em):
+    path = tmp_path / "stack.tif"
+    tifffile.imwrite(path, em.image[:2, :32, :32])
+    return path
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["segment", *map(str, arguments)])
+
+
+def said(result):
+    """Give what was printed for the person, without line ends."""
+    return " ".join(result.stderr.split())
+
+
+def test_stack_is_segmented_from_file_to_file(stack_file, tiny_file):
+    output = stack_file.parent / "x.tif"
+    result = run(
+        stack_file, "-o", output, "--model", tiny_file, "--cells", "--direction"
+    )
+    assert result.exit_code == 0, result.output
+    assert tifffile.imread(output).shape == (2, 32, 32)
+    assert tifffile.imread(output.with_name("x_cells.tif")).dtype == np.int32
+    direction = tifffile.imread(output.with_name("x_direction.tif"))
+    assert direction.shape == (2, 2, 32, 32)
+    assert said(result).count("wrote") == 3
+
+
+def test_several_inputs_go_to_a_folder(stack_file, tiny_file, em):
+    other = stack_file.parent / "second.ome.tif"
+    tifffile.imwrite(other, em.image[0, :16, :16])
+    slices = stack_file.parent / "slices"
+    slices.mkdir()
+    tifffile.imwrite(slices / "0.tif", em.image[0, :16, :16])
+    output = stack_file.parent / "results"
+    result = run(stack_file, other, slices, "-o", output, "--model", tiny_file)
+    assert result.exit_code == 0, result.output
+    names = sorted(path.name for path in output.iterdir())
+    assert names == ["second.tif", "slices.tif", "stack.tif"]
+
+
+def test_file_that_knows_its_pixels_gets_advice(tmp_path, tiny_file, em):
+    path = tmp_path / "coarse.tif"
+    per_cm = 1e7 / 8
+    tifffile.imwrite(
+        path,
+        em.image[0, :16, :16],
+        resolution=(per_cm, per_cm),
+        resolutionunit="CENTIMETER",
+    )
+    result = run(path, "-o", tmp_path / "x.tif", "--model", tiny_file)
+    assert "its pixels are 8 nm, the model was trained on 4 nm" in said(result)
+    told = run(
+        path, "-o", tmp_path / "x.tif", "--model", tiny_file, "--pixel-size", "8"
+    )
+    assert told.exit_code == 0
+    assert "note" not in said(told)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["{stack}", "{stack}", "-o", "{tmp}/x.tif"], "2 inputs need a folder"),
+        (["{stack}", "-o", "{tmp}/x.png"], "output must be a .tif file or a folder"),
+        (["{tmp}/none.tif", "-o", "{tmp}/x.tif"], "there is no file or folder"),
+        (["{stack}", "-o", "{stack}"], "must not be the input itself"),
+        (["{stack}", "-o", "{tmp}/x.tif", "--model", "nano"], "no model 'nano'"),
+        (["{stack}", "-o", "{tmp}/x.tif", "--tile", "3"], "tile must lie in [16"),
+        (["{stack}", "-o", "{tmp}/x.tif", "--device", "tpu"], "must be one of"),
+        (["{stack}", "-o", "{tmp}/x.tif", "--tta", "0"], "turns must lie in [1"),
+        (["{stack}", "{tmp}/a/stack.tif", "-o", "{tmp}/out"], "different names"),
+    ],
+)
+def test_mistakes_are_said_in_a_sentence(stack_file, tiny_file, arguments, message):
+    tmp = stack_file.parent
+    (tmp / "a").mkdir()
+    (tmp / "a" / "stack.tif").write_bytes(stack_file.read_bytes())
+    filled = [a.format(stack=stack_file, tmp=tmp) for a in arguments]
+    if "--model" not in filled:
+        filled += ["--model", str(tiny_file)]
+    result = run(*filled)
+    assert result.exit_code == 1
+    assert said(result).startswith("error: ")
+    assert message in said(result)
+    assert "Traceback" not in result.output
+    assert not (tmp / "x.tif").exists()

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import pytest
+
+from roteq_core.presets import MEMBRANE_PRESETS, membrane_preset
+
+
+@pytest.mark.parametrize("name", MEMBRANE_PRESETS)
+def test_presets_are_given_as_they_stand(name):
+    preset = MEMBRANE_PRESETS[name]
+    assert membrane_preset(name) == (preset.network, preset.train)
+
+
+def test_presets_grow_in_cost():
+    costs = [
+        p.network.width**2 * p.train.steps * p.train.batch * p.train.crop**2
+        for p in MEMBRANE_PRESETS.values()
+    ]
+    assert costs == sorted(costs)
+
+
+def test_options_change_a_preset():
+    network, train = membrane_preset("quick", width=3, steps=7, seed=None)
+    assert network.width == 3
+    assert (train.steps, train.epoch_steps) == (7, 7)
+    assert train.seed == MEMBRANE_PRESETS["quick"].train.seed
+
+
+def test_unknown_preset_is_refused():
+    with pytest.raises(ValueError, match=r"must be one of \['quick', .*got 'slow'"):
+        membrane_preset("slow")

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import tifffile
+
+from roteq_core import card
+from roteq_core.cli.reproduce_isbi import show_tables
+from roteq_core.jobs import drain
+from roteq_core.reproduce_isbi import QUICK, iter_reproduce_isbi, read_isbi
+
+TINY = replace(
+    QUICK,
+    train=replace(QUICK.train, steps=2, epoch_steps=2, crop=16, device="cpu"),
+    width=1,
+    plain_width=1,
+    unet_width=1,
+    held_out="2-2",
+    side=48,
+)
+PARTS = [
+    "roteqnet-augmented",
+    "roteqnet-plain",
+    "cnn-augmented",
+    "cnn-plain",
+    "unet-augmented",
+]
+
+
+@pytest.fixture
+def challenge(tmp_path, em):
+    """Write a stack as the challenge does: 0 is membrane, 255 cell."""
+    folder = tmp_path / "isbi"
+    folder.mkdir()
+    labels = np.where(em.membranes[:3], 0, 255).astype(np.uint8)
+    tifffile.imwrite(folder / "train-volume.tif", em.image[:3])
+    tifffile.imwrite(folder / "train-labels.tif", labels)
+    return folder
+
+
+def test_all_parts_are_scored_and_kept(challenge, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(card, "WEIGHTS", tmp_path / "none")
+    results = drain(iter_reproduce_isbi(challenge, tmp_path / "out", TINY))
+    assert list(results["parts"]) == PARTS
+    kept = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert kept == json.loads(json.dumps(results))
+    for part in results["parts"].values():
+        assert 0 <= part["v_rand"] <= 1
+        assert part["seconds"] > 0
+    show_tables(results)
+    assert "0.9790" in capsys.readouterr().out
+
+    # Finished parts are taken over, others are computed.
+    del kept["parts"]["cnn-plain"]
+    kept["parts"]["cnn-augmented"]["v_rand"] = 0.5
+    (tmp_path / "out" / "results.json").write_text(json.dumps(kept))
+    again = drain(iter_reproduce_isbi(challenge, tmp_path / "out", TINY))
+    assert again["parts"]["cnn-augmented"]["v_rand"] == 0.5
+    assert set(again["parts"]) == set(PARTS)
+    with pytest.raises(ValueError, match="results with other options"):
+        drain(iter_reproduce_isbi(challenge, tmp_path / "out", QUICK))
+
+
+def test_zero_is_membrane_in_the_challenge(challenge, em):
+    found = read_isbi(challenge, TINY)
+    assert (found.membranes == em.membranes[:3, :48, :48]).all()
+    assert found.held_out == range(2, 3)
+
+
+def test_missing_files_are_named(tmp_path):
+    with pytest.raises(ValueError, match=r"no file or folder .*train-volume.tif"):
+        read_isbi(tmp_path, TINY)
