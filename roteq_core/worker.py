@@ -235,8 +235,8 @@ def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
 def _step_back() -> None:
     """Leave the viewer its share: lower priority, and not every core on big machines.
 
-    On up to four cores the priority alone keeps the window smooth, and a thread less
-    would cost a quarter of the speed or more.
+    A precaution: what keeps the window answering is that this is another process. No
+    effect of either could be measured (docs/plugin_architecture.md).
     """
     if hasattr(os, "nice"):
         os.nice(NICENESS)

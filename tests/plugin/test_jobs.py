@@ -15,6 +15,7 @@ from roteq_core.jobs import Report
 pytestmark = pytest.mark.usefixtures("sample_jobs")
 
 WAIT = 20_000  # milliseconds; generous, nothing waits that long when all is well
+TORCH_WAIT = 90_000  # importing torch took more than 20 s on a machine under load
 
 
 class Diary:
@@ -47,7 +48,7 @@ def diary():
 @pytest.fixture
 def wait_for(qtbot):
     def wait(job):
-        qtbot.waitUntil(lambda: not job.is_running, timeout=WAIT)
+        qtbot.waitUntil(lambda: not job.is_running, timeout=TORCH_WAIT)
 
     return wait
 
@@ -322,26 +323,39 @@ def test_a_plane_that_cannot_be_read_is_an_error(diary, wait_for):
     assert diary.of("error")[0].sentence == "Plane 0 is missing."
 
 
+def measure_torch_job(qtbot, gap, steps=10):
+    """Measure the event loop from the first report of a torch job to its end."""
+    diary = Diary()
+    job = run("sample_jobs:convolve", steps, **diary.callbacks())
+    qtbot.waitUntil(lambda: "report" in diary.kinds, timeout=TORCH_WAIT)
+    with gap:
+        qtbot.waitUntil(lambda: not job.is_running, timeout=TORCH_WAIT)
+    assert diary.of("result") == [steps]
+    assert gap.ticks > steps
+
+
 @pytest.mark.slow
-def test_the_window_keeps_answering_while_torch_computes(
-    diary, qtbot, wait_for, event_loop_gap
-):
-    job = run("sample_jobs:convolve", 3.0, **diary.callbacks())
-    wait_for_report(qtbot, diary)
-    with event_loop_gap as gap:
-        wait_for(job)
-    assert diary.of("result")[0] > 2
-    assert gap.ticks > 20
-    assert gap.longest <= 0.2
+def test_nothing_we_do_holds_the_window_up_while_torch_computes(qtbot, event_loop_gap):
+    measure_torch_job(qtbot, event_loop_gap)
+    assert event_loop_gap.own <= 0.2
+
+
+@pytest.mark.slow
+def test_the_compute_process_leaves_the_window_a_cpu(qtbot, event_loop_gap):
+    if os.getloadavg()[0] > (os.cpu_count() or 1):
+        pytest.skip("other programs hold the event loop up: the load is too high")
+    measure_torch_job(qtbot, event_loop_gap)
+    assert event_loop_gap.longest <= 0.2
 
 
 @pytest.mark.slow
 def test_torch_in_mid_computation_stops_within_two_seconds(diary, qtbot, wait_for):
-    job = run("sample_jobs:convolve", 60.0, **diary.callbacks())
-    wait_for_report(qtbot, diary)
+    job = run("sample_jobs:convolve", 10_000, **diary.callbacks())
+    qtbot.waitUntil(lambda: "report" in diary.kinds, timeout=TORCH_WAIT)
     began = time.monotonic()
     job.stop()
     wait_for(job)
+    assert job.is_stopped
     assert time.monotonic() - began < 2
 
 
@@ -351,6 +365,7 @@ def test_the_gap_meter_sees_a_blocked_loop(qtbot, event_loop_gap):
         time.sleep(0.15)
         qtbot.wait(30)
     assert gap.longest >= 0.15
+    assert gap.own >= 0.14  # asleep is not the same as waiting for a CPU
 
 
 @pytest.fixture
