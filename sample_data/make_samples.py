@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tifffile
@@ -28,7 +29,7 @@ SECTION_NM = 50.0
 
 def write_em(stack: EMStack, folder: Path) -> None:
     """Write the image and the cells (0 is membrane) as TIFF stacks."""
-    options = {
+    options: dict[str, Any] = {
         "imagej": True,
         "compression": "zlib",
         "resolution": (1000 / PIXEL_NM, 1000 / PIXEL_NM),

@@ -106,7 +106,7 @@ def _hood_lines(
 ) -> None:
     """Add the dark cowl under the wipers, creases, and the seam of the nose."""
     cowl = body.cowl * (1 + 0.3 * _HILL)
-    back = np.column_stack([x[0] + 0.14 * _HILL, half[0] * 0.9 * _ACROSS])
+    back = np.column_stack([x[0] + 0.1 * _HILL, half[0] * 0.9 * _ACROSS])
     line = np.concatenate([back, (back + np.column_stack([cowl, 0 * cowl]))[::-1]])
     builder.polygon(_ring(line, body.hood_height * 1.02), body.trim, MATTE)
     shade = body.paint * (1 - body.crease)
@@ -169,7 +169,7 @@ def _greenhouse(builder: MeshBuilder, body: CarBody) -> None:
     belt = body.hood_height * 1.02
     wide = body.width / 2 - 0.10
     slim = wide - body.tumblehome
-    foot = _curve(base, wide, belt, 0.14, 0.0)
+    foot = _curve(base, wide, belt, 0.1, 0.0)
     brow = _curve(front, slim, body.height, 0.06, 0.05)
     edge = _curve(rear, slim * 0.98, body.height - 0.03, -0.04, 0.05)
     heel = _curve(back, wide * 0.97, belt * 1.02, -0.07, 0.0)
@@ -269,7 +269,7 @@ def _lamps(builder: MeshBuilder, body: CarBody) -> None:
     """Add head lights (pale) and tail lights (red) at the corners of the deck."""
     half, wide = body.length / 2, body.width / 2
     for side in (-1.0, 1.0):
-        head = np.array([(0.955, 0.4), (0.90, 0.74), (0.80, 0.86), (0.875, 0.56)])
+        head = np.array([(0.95, 0.48), (0.91, 0.74), (0.83, 0.86), (0.895, 0.6)])
         tail = np.array([(-0.985, 0.5), (-0.985, 0.8), (-0.93, 0.9), (-0.945, 0.62)])
         material = LAMP if body.lights_on else PAINT
         glow = np.array([1.0, 0.97, 0.85]) if body.lights_on else body.headlight

@@ -14,10 +14,12 @@ import numpy as np
 from roteq_core.synthetic.raster import Color, Drawing, convex_hull
 
 MATTE, PAINT, GLASS, LAMP = range(4)
-# How matter shines, one entry each: highlight, its sharpness, mirrored sky.
+# How matter shines, one entry each: highlight, its sharpness, mirrored sky, and how
+# much more of the sky a slope mirrors.
 _SHINE = np.array([0.0, 0.4, 1.0, 0.0])
 _SHARPNESS = np.array([1.0, 24.0, 60.0, 1.0])
-_SKY = np.array([0.0, 0.1, 0.38, 0.0])
+_SKY = np.array([0.0, 0.06, 0.38, 0.0])
+_SLOPE = np.array([0.0, 0.6, 0.0, 0.0])
 CENTER_HEIGHT = 0.7  # meters: the height at which a vehicle's center is reported
 
 
@@ -254,7 +256,7 @@ def shade(mesh: Mesh, normals: np.ndarray, light: Light) -> np.ndarray:
     material = mesh.materials
     shine = _SHINE[material] * glint ** _SHARPNESS[material]
     shine = shine * light.gloss * light.strength
-    sky = _SKY[material]
+    sky = _SKY[material] + _SLOPE[material] * np.sqrt(np.maximum(1 - up * up, 0))
     rgb = mesh.colors * np.where(material == LAMP, 1.0, np.minimum(lit, 1.7))[:, None]
     rgb = rgb + (sky * light.gloss * mirrored)[:, None] * light.sky + shine[:, None]
     return np.asarray(np.clip(rgb, 0, 1))
