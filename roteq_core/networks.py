@@ -116,7 +116,7 @@ class MembraneNet(nn.Module):
     def fields(self, image: Tensor) -> dict[str, Tensor]:
         """Give the vector field of every layer, by name."""
         _check_multiple(image, self.stride)
-        size = image.shape[-2:]
+        size = (image.shape[-2], image.shape[-1])
         fields: dict[str, Tensor] = {}
         stack = []
         x = image
@@ -205,14 +205,14 @@ class CarNet(nn.Module):
             turning, config.filters[-1], 1, side, pool="none", padding=0
         )
         with torch.no_grad():  # start undecided: all headings about equally likely
-            self.whole.weight *= 0.1
+            self.whole.weight.mul_(0.1)
 
     def forward(self, image: Tensor) -> Tensor:
         """(B, C, crop, crop) → R responses (B, R), or (B, R, H', W') if larger."""
         x = image
         for block, norm in zip(self.blocks, self.norms, strict=True):
             x = norm(block(x))
-        responses = self.whole(self.pool(x))[:, 0]  # (B, R, H', W')
+        responses: Tensor = self.whole(self.pool(x))[:, 0]  # (B, R, H', W')
         return responses[..., 0, 0] if responses.shape[-1] == 1 else responses
 
     def direction(self, responses: Tensor) -> Tensor:
@@ -314,8 +314,9 @@ class CarFinderNet(nn.Module):
         self.decide = nn.Conv2d(config.hidden, 2, 1)
         self.point = rot_conv(turning, last, 1, k, pool="none")
         with torch.no_grad():
-            self.point.weight *= 0.1
-            self.decide.weight *= 0.1
+            self.point.weight.mul_(0.1)
+            self.decide.weight.mul_(0.1)
+            assert self.decide.bias is not None
             self.decide.bias.copy_(torch.tensor([-3.0, 0.0]))  # cars are rare
 
     @property
@@ -364,7 +365,8 @@ class DigitNet(nn.Module):
         """(B, 1, 28, 28) → (B, classes)."""
         x = self.norms[0](self.pool(self.first(image)))
         x = self.norms[1](self.pool(self.second(x)))
-        return self.head(self.third(x)).flatten(1)
+        scores: Tensor = self.head(self.third(x))
+        return scores.flatten(1)
 
 
 class PatchNet(nn.Module):

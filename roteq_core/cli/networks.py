@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import typer
 
@@ -46,7 +47,8 @@ def rows() -> Iterator[tuple[str, ...]]:
         "digits": DigitNetConfig(),
         "patches": PatchNetConfig(),
     }
-    for name, config in {**configs, **others}.items():
+    every: dict[str, Any] = {**configs, **others}
+    for name, config in every.items():
         network = build_network(config)
         said, counted = _PAPER[name]
         yield (

@@ -61,7 +61,7 @@ def membrane_targets(
         Where the labels may be trusted; the rest is ignored.
     """
     membranes = np.asarray(membranes, dtype=bool)
-    skeleton = skeletonize(membranes)
+    skeleton = skeletonize(membranes)  # type: ignore[no-untyped-call]
     from_center = ndimage.distance_transform_edt(~skeleton)
     from_membrane = ndimage.distance_transform_edt(~membranes)
     classes = np.full(membranes.shape, INSIDE, np.uint8)
