@@ -77,13 +77,15 @@ class Results:
         self, layer: Any, work: Work, options: SegmentOptions, model: ModelChoice
     ) -> bool:
         """Whether further planes belong into these maps: made in the same way."""
-        same_way = (
-            replace(self.options, **_IRRELEVANT) == replace(options, **_IRRELEVANT)
+        planes, wanted = self.work.source.planes, work.source.planes
+        return (
+            self.layer is layer
+            and planes.array is wanted.array
             and self.model == model
-            and self.work.source.planes == work.source.planes
+            and replace(self.options, **_IRRELEVANT) == replace(options, **_IRRELEVANT)
+            and not self.is_area
+            and work.source.area is None
         )
-        is_area = self.is_area or work.source.area is not None
-        return self.layer is layer and same_way and not is_area
 
     def go_on(self, work: Work, options: SegmentOptions) -> None:
         """Note what is done next; the recipe tells it."""
