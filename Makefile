@@ -16,8 +16,8 @@ help:  ## Show this list
 
 setup: $(READY)  ## Make .venv and install everything into it
 
-demo: setup  ## Show the core on a synthetic image; the figure goes to demo_output/
-	$(PY) -m roteq_core.cli.main demo --out demo_output
+demo: setup  ## Open napari with a sample; without a display: pictures in demo_output/
+	$(PY) -m napari_roteq.demo --out demo_output
 
 test: setup  ## Run the whole suite, on a virtual display where there is none
 	tools/with_display.sh $(PY) -m pytest $(ARGS)

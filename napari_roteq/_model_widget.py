@@ -80,6 +80,20 @@ class ModelWidget(QWidget):
         """Show another model, here and in all widgets."""
         self._session.model = model
 
+    def check(self) -> None:
+        """Do what the Check button does."""
+        self._check.click()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the model is being checked."""
+        return self._bar.is_running
+
+    @property
+    def error(self) -> JobError | None:
+        """What went wrong in the last check, if anything did."""
+        return self._bar.error
+
     def _show(self, model: ModelChoice | None, details: Any = None) -> None:
         self._save.setEnabled(model is not None)
         self._check.setEnabled(model is not None)

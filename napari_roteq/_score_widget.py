@@ -68,6 +68,24 @@ class ScoreWidget(QWidget):
         self._form.prediction.set_layer(prediction)
         self._form.truth.set_layer(truth)
 
+    def start(self) -> None:
+        """Do what the Score button does."""
+        self._form.start.click()
+
+    def show_mistakes(self) -> None:
+        """Do what the button for merges and splits does."""
+        self._form.mistakes.click()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether anything is still being computed."""
+        return self._bar.is_running
+
+    @property
+    def error(self) -> JobError | None:
+        """What went wrong in the last run, if anything did."""
+        return self._bar.error
+
     def _on_start(self) -> None:
         prediction, truth = self.value()
         try:
