@@ -117,11 +117,11 @@ class _FusedConvPool(torch.autograd.Function):
         rule, alike = pooling.rule, flat_tolerance(maps.dtype)
         conv = _convolution(maps, bank, pooling, training=keep)
         parts = 2 if rule.keep == "vector" else 1
-        result = conv.new_result(pooling.filters, parts)
+        result = maps.new_empty(len(maps), pooling.filters, parts, *conv.size)
         kept = []
         for strip in conv.strips(_strip_pixels(maps, trig, pooling)):
             coefficients = conv.coefficients(strip)
-            noise = conv.noise(strip, pooling.filters) if parts == 2 else None
+            noise = conv.noise(pooling.filters)
             rows = coefficients.reshape(-1, trig.shape[1]).to(trig.dtype)
             winners = find_winners(rows, trig, rule, bias, alike=alike, noise=noise)
             conv.place(result, strip, pool_winners(winners, rule, bias))
@@ -130,7 +130,7 @@ class _FusedConvPool(torch.autograd.Function):
         if keep:
             ctx.save_for_backward(maps, bank, trig, bias, *(t for w in kept for t in w))
             ctx.pooling = pooling
-        return conv.crop(result)
+        return result
 
     @staticmethod
     @once_differentiable
@@ -142,7 +142,6 @@ class _FusedConvPool(torch.autograd.Function):
         conv = _convolution(maps, bank, pooling, training=True)
         conv.want_gradients(need_maps, need_bank)
         grad_bias = torch.zeros_like(bias) if need_bias else None
-        grad = conv.fit(grad)
         strips = conv.strips(_strip_pixels(maps, trig, pooling))
         for number, strip in enumerate(strips):
             winners = Winners(*kept[4 * number : 4 * number + 4])

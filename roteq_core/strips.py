@@ -1,8 +1,9 @@
 """Convolution of large images in strips, whose results are used at once.
 
-A strip is convolved, used and forgotten, so that the maps of a whole image never exist;
-gradients are taken strip by strip too. `DirectConv` does rows of pixels by `conv2d`;
-`roteq_core.spectral_strips` does rows of tiles by their spectra.
+A strip is padded, convolved, used and forgotten, so that neither the maps of a whole
+image nor a padded copy of it ever exist; gradients are taken strip by strip too.
+`DirectConv` does rows of pixels by `conv2d`; `roteq_core.spectral_strips` does rows of
+tiles by their spectra.
 """
 
 from __future__ import annotations
@@ -27,53 +28,87 @@ class Strip:
 class StripConv(ABC):
     """A convolution that is done, and differentiated, strip by strip.
 
-    Pixels of a strip come in an order of the convolution's own, which `place` and
-    `take` know. A result holds some parts (u and v, or a magnitude) of each of F
-    filters.
+    Pixels of a strip come in an order of the convolution's own. A result holds some
+    parts (u and v, or a magnitude) of each of F filters.
+
+    Parameters
+    ----------
+    maps : Tensor of shape (B, M, H, W)
+    bank : Tensor of shape (N, M, k, k)
+    padding, stride : int
+        As in `conv2d`.
+    side : int
+        Of the pixels or tiles that rows are made of.
     """
 
-    images: int
-    rows: int  # of pixels or tiles
-    row_pixels: int
-    size: torch.Size  # of the results, (H', W')
+    def __init__(
+        self, maps: Tensor, bank: Tensor, padding: int, stride: int = 1, side: int = 1
+    ):
+        self._maps, self._padding, self._stride = maps, padding, stride
+        self._kernel, self._side = bank.shape[-1], side
+        self._to_maps: Tensor | None = None
+        sides = (n + 2 * padding - self._kernel for n in maps.shape[-2:])
+        self.size = torch.Size(n // stride + 1 for n in sides)
+        """Of the results, (H', W')."""
+        self._grid = [-(-n // side) for n in self.size]
 
     def strips(self, budget: int) -> Iterator[Strip]:
         """Cut the work into strips of about `budget` pixels."""
-        rows = max(1, min(self.rows, budget // self.row_pixels))
-        fits = budget // (self.row_pixels * self.rows)
-        images = max(1, fits) if rows == self.rows else 1
-        for first in range(0, self.images, images):
-            last = min(first + images, self.images)
-            for top in range(0, self.rows, rows):
-                bottom = min(top + rows, self.rows)
-                yield Strip(slice(first, last), slice(top, bottom))
+        count, (height, width) = len(self._maps), self._grid
+        row = width * self._side**2
+        rows = max(1, min(height, budget // row))
+        images = max(1, budget // (row * height)) if rows == height else 1
+        for first in range(0, count, images):
+            last = min(first + images, count)
+            for top in range(0, height, rows):
+                yield Strip(slice(first, last), slice(top, min(top + rows, height)))
 
     @abstractmethod
     def coefficients(self, strip: Strip) -> Tensor:
         """Convolve a strip: (pixels, N)."""
 
     @abstractmethod
-    def noise(self, strip: Strip, filters: int) -> Tensor | None:
-        """Bound the rounding errors of a strip by filter, (pixels · F,).
+    def noise(self, filters: int) -> Tensor | None:
+        """Bound the rounding errors of the last strip by filter, (pixels · F,).
 
         None if they do not matter, since zeros stay exactly zero.
         """
 
-    @abstractmethod
-    def new_result(self, filters: int, parts: int) -> Tensor:
-        """Make room for the results of all strips, (B, F, parts, ≥ H', ≥ W')."""
+    def place(self, result: Tensor, strip: Strip, parts: tuple[Tensor, ...]) -> None:
+        """Put the parts of a strip, each (pixels · F,), into (B, F, parts, H', W')."""
+        window = self._window(result, strip)
+        height, width = window.shape[-2:]
+        for number, part in enumerate(parts):
+            image = self._as_image(part, strip)
+            window[:, :, number] = image[..., :height, :width]
+
+    def take(self, result: Tensor, strip: Strip) -> tuple[Tensor, ...]:
+        """Get the parts of a strip, each (pixels · F,), from (B, F, parts, H', W')."""
+        window = self._window(result, strip)
+        height = (strip.rows.stop - strip.rows.start) * self._side
+        width = self._grid[1] * self._side
+        missing = [0, width - window.shape[-1], 0, height - window.shape[-2]]
+        window = F.pad(window, missing) if any(missing) else window
+        return tuple(self._as_pixels(part) for part in window.unbind(2))
+
+    def _window(self, result: Tensor, strip: Strip) -> Tensor:
+        rows = slice(strip.rows.start * self._side, strip.rows.stop * self._side)
+        return result[strip.images, :, :, rows]
 
     @abstractmethod
-    def fit(self, result: Tensor) -> Tensor:
-        """Widen (B, F, parts, H', W') to the size that strips cover."""
+    def _as_image(self, pixels: Tensor, strip: Strip) -> Tensor:
+        """Order pixels (pixels · F,) as rows of an image, (b, F, h, w)."""
 
     @abstractmethod
-    def window(self, result: Tensor, strip: Strip) -> Tensor:
-        """View what a strip covers: (parts, pixels in their order …, F)."""
+    def _as_pixels(self, image: Tensor) -> Tensor:
+        """Undo `_as_image`."""
 
-    @abstractmethod
     def want_gradients(self, of_maps: bool, of_bank: bool) -> None:
         """Make room for gradients, before the first `add_gradient`."""
+        if of_maps:
+            self._to_maps = torch.zeros_like(
+                self._maps, memory_format=torch.channels_last
+            )
 
     @abstractmethod
     def add_gradient(self, strip: Strip, coefficients: Tensor) -> None:
@@ -83,42 +118,41 @@ class StripConv(ABC):
     def gradients(self) -> tuple[Tensor | None, Tensor | None]:
         """Give the gradients of the maps and of the bank."""
 
-    def place(self, result: Tensor, strip: Strip, parts: tuple[Tensor, ...]) -> None:
-        """Put the parts of a strip, each (pixels · F,), into the result."""
-        for window, part in zip(self.window(result, strip), parts, strict=True):
-            window.copy_(part.view(window.shape))
+    def _source(self, strip: Strip) -> Tensor:
+        """What a strip reads, with zeros around the image, in `channels_last`."""
+        inside, before, after = self._source_rows(strip)
+        width = self._grid[1] * self._side
+        read = (width - 1) * self._stride + self._kernel
+        right = read - self._padding - self._maps.shape[-1]
+        pad = [self._padding, right, before, after]
+        rows = F.pad(self._maps[strip.images, :, inside], pad)
+        return rows.contiguous(memory_format=torch.channels_last)
 
-    def take(self, result: Tensor, strip: Strip) -> tuple[Tensor, ...]:
-        """Get the parts of a strip, each (pixels · F,), from a fitted result."""
-        return tuple(window.reshape(-1) for window in self.window(result, strip))
+    def _add_to_source(self, strip: Strip, grad: Tensor) -> None:
+        """Add the gradient of what `_source` gave."""
+        assert self._to_maps is not None
+        inside, before, _ = self._source_rows(strip)
+        height, left = inside.stop - inside.start, self._padding
+        width = self._maps.shape[-1]
+        grad = grad[..., before : before + height, left : left + width]
+        self._to_maps[strip.images, :, inside, : grad.shape[-1]] += grad
 
-    def crop(self, result: Tensor) -> Tensor:
-        """Cut a result to its size."""
-        height, width = self.size
-        return result[..., :height, :width].contiguous()
+    def _source_rows(self, strip: Strip) -> tuple[slice, int, int]:
+        """Rows of the image that a strip reads, and how many zeros it needs beside."""
+        top = strip.rows.start * self._side * self._stride - self._padding
+        last = (strip.rows.stop * self._side - 1) * self._stride
+        bottom = last + self._kernel - self._padding
+        height = self._maps.shape[-2]
+        inside = slice(max(0, top), max(0, min(bottom, height)))
+        return inside, inside.start - top, bottom - inside.stop
 
 
 class DirectConv(StripConv):
-    """Strips of rows through `conv2d` in `channels_last`.
+    """Strips of rows through `conv2d` in `channels_last`."""
 
-    Parameters
-    ----------
-    maps : Tensor of shape (B, M, H, W)
-    bank : Tensor of shape (N, M, k, k)
-    padding, stride : int
-        As in `conv2d`.
-    """
-
-    def __init__(self, maps: Tensor, bank: Tensor, padding: int, stride: int):
-        self._padding, self._stride = padding, stride
-        padded = F.pad(maps, [padding] * 4) if padding else maps
-        self._padded = padded.contiguous(memory_format=torch.channels_last)
+    def __init__(self, maps: Tensor, bank: Tensor, padding: int, stride: int = 1):
+        super().__init__(maps, bank, padding, stride)
         self._bank = bank.contiguous(memory_format=torch.channels_last)
-        self._reach = bank.shape[-1]
-        sides = padded.shape[-2:]
-        self.size = torch.Size((n - self._reach) // stride + 1 for n in sides)
-        self.images, (self.rows, self.row_pixels) = len(maps), self.size
-        self._to_maps: Tensor | None = None
         self._to_bank: Tensor | None = None
 
     def coefficients(self, strip: Strip) -> Tensor:
@@ -127,33 +161,26 @@ class DirectConv(StripConv):
         # channels_last: the maps of a pixel lie side by side in memory.
         return out.permute(0, 2, 3, 1).flatten(0, 2)
 
-    def noise(self, strip: Strip, filters: int) -> None:
+    def noise(self, filters: int) -> None:
         """See `StripConv`."""
 
-    def new_result(self, filters: int, parts: int) -> Tensor:
-        """See `StripConv`."""
-        return self._padded.new_empty(self.images, filters, parts, *self.size)
+    def _as_image(self, pixels: Tensor, strip: Strip) -> Tensor:
+        images = strip.images.stop - strip.images.start
+        rows = strip.rows.stop - strip.rows.start
+        return pixels.view(images, rows, self.size[1], -1).permute(0, 3, 1, 2)
 
-    def fit(self, result: Tensor) -> Tensor:
-        """See `StripConv`."""
-        return result
-
-    def window(self, result: Tensor, strip: Strip) -> Tensor:
-        """See `StripConv`."""
-        window = result[strip.images, :, :, strip.rows]  # (b, F, parts, h, W)
-        return window.permute(2, 0, 3, 4, 1)
+    def _as_pixels(self, image: Tensor) -> Tensor:
+        return image.permute(0, 2, 3, 1).reshape(-1)
 
     def want_gradients(self, of_maps: bool, of_bank: bool) -> None:
         """See `StripConv`."""
-        self._to_maps = torch.zeros_like(self._padded) if of_maps else None
+        super().want_gradients(of_maps, of_bank)
         self._to_bank = torch.zeros_like(self._bank) if of_bank else None
 
     def add_gradient(self, strip: Strip, coefficients: Tensor) -> None:
         """See `StripConv`."""
-        rows = strip.rows.stop - strip.rows.start
-        shape = (-1, rows, self.row_pixels, coefficients.shape[-1])
-        to_maps, to_bank, _ = torch.ops.aten.convolution_backward(
-            coefficients.view(shape).permute(0, 3, 1, 2),
+        to_source, to_bank, _ = torch.ops.aten.convolution_backward(
+            self._as_image(coefficients, strip),
             self._source(strip),
             self._bank,
             None,
@@ -166,20 +193,10 @@ class DirectConv(StripConv):
             [self._to_maps is not None, self._to_bank is not None, False],
         )
         if self._to_maps is not None:
-            self._to_maps[strip.images, :, self._source_rows(strip)] += to_maps
+            self._add_to_source(strip, to_source)
         if self._to_bank is not None:
             self._to_bank += to_bank
 
     def gradients(self) -> tuple[Tensor | None, Tensor | None]:
         """See `StripConv`."""
-        to_maps, p = self._to_maps, self._padding
-        if to_maps is not None and p:
-            to_maps = to_maps[..., p:-p, p:-p]
-        return to_maps, self._to_bank
-
-    def _source(self, strip: Strip) -> Tensor:
-        return self._padded[strip.images, :, self._source_rows(strip)]
-
-    def _source_rows(self, strip: Strip) -> slice:
-        start = strip.rows.start * self._stride
-        return slice(start, (strip.rows.stop - 1) * self._stride + self._reach)
+        return self._to_maps, self._to_bank
