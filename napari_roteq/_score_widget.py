@@ -184,8 +184,9 @@ class ScoreWidget(QWidget):
         if self._layer is None or not index:
             return
         point = self._layer.data_to_world((*index, 0, 0))
+        first = self._viewer.dims.ndim - self._layer.ndim  # axes the layer lacks
         for axis in range(len(index)):
-            self._viewer.dims.set_point(axis, point[axis])
+            self._viewer.dims.set_point(first + axis, point[axis])
 
     def _on_copy(self) -> None:
         if self._score is None or self._pair is None:

@@ -46,7 +46,7 @@ def test_opening_a_model_opens_its_widget(make_napari_viewer, membrane_model):
     viewer = make_napari_viewer()
     viewer.open(membrane_model, plugin="napari-roteq")
     assert Session.of(viewer).model.path == membrane_model
-    assert "Model (RotEqNet)" in viewer.window.dock_widgets
+    assert "Model (napari-roteq)" in viewer.window.dock_widgets
     assert not viewer.layers
 
 

@@ -37,7 +37,7 @@ def layers(viewer, truth):
     """Add a perfect first slice and a second slice that lacks a wall."""
     probability = (truth == 0).astype(np.float32)
     probability[1, 20] = 0.0
-    image = viewer.add_image(np.zeros(truth.shape), name="em")
+    image = viewer.add_image(np.zeros(truth.shape), name="em", scale=(5, 1, 1))
     metadata = tag("membranes", image, {})
     predicted = viewer.add_image(
         probability * 0.9, name="em membranes", scale=(5, 1, 1), metadata=metadata
