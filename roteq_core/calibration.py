@@ -17,6 +17,7 @@ import numpy as np
 INTERVAL = 0.9
 Z = 1.6449  # half a 90 % interval, in standard deviations
 LARGEST_SD = 103.9  # of a heading of which nothing is known
+LARGEST_SHARE = 0.97  # of the cars that are not flipped
 _TINY = 1e-6
 
 
@@ -88,8 +89,13 @@ def fit_calibration(
     weights = np.ones(errors.size) if weights is None else np.asarray(weights, float)
     weights = weights / weights.sum() * errors.size
     copies_weight, floor = _fit_shape(errors, density, copies, weights)
+    ahead = errors < 90
     ratio = errors / _raw_sd(density, copies, copies_weight, floor)
-    scale = weighted_quantile(ratio, weights, INTERVAL) / Z
+    # Flipped cars are outside any honest interval; as far as they leave room, the
+    # others make up for them, so that 90 % of all cars are inside.
+    share = INTERVAL * weights.sum() / weights[ahead].sum()
+    level = min(share, LARGEST_SHARE)
+    scale = weighted_quantile(ratio[ahead], weights[ahead], level) / Z
     slope, offset = _fit_flips(errors > 90, flip, weights)
     return HeadingCalibration(
         float(max(scale, 0.05)), floor, copies_weight, slope, offset, errors.size
