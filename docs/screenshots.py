@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import napari
-from npe2 import PluginManager
+from npe2 import PluginManifest
 from qtpy.QtCore import QDeadlineTimer
 from qtpy.QtWidgets import QApplication
 
@@ -102,7 +102,7 @@ def main() -> None:
     parser.add_argument("--model", help="a model file instead of the shipped one")
     chosen = parser.parse_args()
     IMAGES.mkdir(exist_ok=True)
-    manifest = PluginManager.instance().get_manifest(PLUGIN)
+    manifest = PluginManifest.from_distribution(PLUGIN)
     names = {each.display_name for each in manifest.contributions.widgets or ()}
     viewer = napari.Viewer()
     viewer.window.resize(1280, 720)

@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from napari.layers import Layer
 
 from napari_roteq._detail import View, thin_field, view_of
 from napari_roteq._images import Area, Index, current_index, empty_result, transform_of
 from napari_roteq._layers import (
     METADATA,
+    LayerData,
     axis_layer,
     cells_layer,
     find_layer,
@@ -142,8 +144,8 @@ class Results:
         """Give the probability (H, W) of a finished plane."""
         return np.asarray(self.probability[self.place(index)])
 
-    def show(self, viewer: Any) -> None:
-        """Add the layers that are missing, and refresh those that are there."""
+    def show(self, viewer: Any, *, add: bool = True) -> None:
+        """Refresh the layers that are there and, if asked, add those that are not."""
         for role, array, make in (
             ("membranes", self.probability, probability_layer),
             ("cells", self.cells, cells_layer),
@@ -156,24 +158,29 @@ class Results:
                 old.metadata = {**old.metadata, **metadata}
                 old.refresh()
                 continue
-            options = {"metadata": metadata, **self._place_in_world()}
-            update_or_add(viewer, make(array, name=self._name(role), **options))
+            if old is not None or add:
+                options = {"metadata": metadata, **self._place_in_world()}
+                _put_in(viewer, make(array, name=self._name(role), **options))
 
-    def show_direction(self, viewer: Any, limit: int) -> None:
+    def show_direction(self, viewer: Any, limit: int, *, add: bool = True) -> None:
         """Draw the direction of the membranes in view, at most `limit` lines."""
         index = self.index_in_view(viewer)
         view = self._view(viewer)
+        metadata = self._tag("direction")
+        is_there = find_layer(viewer, metadata[METADATA]["key"]) is not None
         if self.field is None or index not in self.done or view is None:
+            return
+        if not (is_there or add):  # somebody took it away
             return
         field = self.field[self.place(index)]
         thinned = thin_field(field, view, limit=limit, gate=_GATE)
         options = self._place_in_world() | {
-            "metadata": self._tag("direction"),
+            "metadata": metadata,
             "strongest": 1.0,
             "index": self.place(index),
         }
         layer_data = axis_layer(thinned, name=self._name("direction"), **options)
-        layer = update_or_add(viewer, layer_data)
+        layer = _put_in(viewer, layer_data)
         layer.edge_width = layer_data[1]["edge_width"]  # follows the zoom
 
     def index_in_view(self, viewer: Any) -> Index:
@@ -222,6 +229,15 @@ class Results:
         index = self.work.focus if self.is_area else None
         step = source.planes.step
         return transform_of(self.layer, area=source.area, index=index, step=step)
+
+
+def _put_in(viewer: Any, layer_data: LayerData) -> Layer:
+    """Add or update a layer; the layer that was selected stays so."""
+    selected = viewer.layers.selection.active
+    layer = update_or_add(viewer, layer_data)
+    if selected is not None and selected in viewer.layers:
+        viewer.layers.selection.active = selected
+    return layer
 
 
 def _axial_field(maps: Mapping[str, np.ndarray]) -> np.ndarray:

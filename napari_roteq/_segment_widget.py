@@ -64,7 +64,7 @@ class SegmentWidget(QWidget):
         self._bar.running_changed.connect(form.set_running)
         self._cutter.ready.connect(self._on_cut)
         self._view.stepped.connect(self._on_stepped)
-        self._view.rested.connect(self._draw_direction)
+        self._view.rested.connect(self._on_rested)
 
     def value(self) -> SegmentOptions:
         """Give the options as chosen."""
@@ -127,7 +127,7 @@ class SegmentWidget(QWidget):
             results.put(index, maps, options.threshold)
             self._session.prediction = results
             results.show(self._viewer)
-            self._draw_direction()
+            results.show_direction(self._viewer, read_settings().vectors)
 
         job = run_planes(
             "roteq_core.serving:iter_segment_plane",
@@ -206,7 +206,7 @@ class SegmentWidget(QWidget):
     def _show(self, results: Results) -> None:
         threshold = self.value().threshold
         results.go_on(results.work, replace(results.options, threshold=threshold))
-        results.show(self._viewer)
+        results.show(self._viewer, add=False)
 
     def _on_stepped(self) -> None:
         """Another plane is in view: segment it first, or at all."""
@@ -224,9 +224,11 @@ class SegmentWidget(QWidget):
     def _recipe(self) -> Recipe | None:
         return None if self._results is None else self._results.recipe
 
-    def _draw_direction(self) -> None:
+    def _on_rested(self) -> None:
+        """The view has moved: draw the directions that are in it now."""
         if self._results is not None:
-            self._results.show_direction(self._viewer, read_settings().vectors)
+            limit = read_settings().vectors
+            self._results.show_direction(self._viewer, limit, add=False)
 
 
 def _cut(results: Results, index: Any, threshold: float) -> Any:

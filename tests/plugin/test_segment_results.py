@@ -103,3 +103,22 @@ def test_recipe_is_in_the_metadata(viewer, make):
     about = viewer.layers["em membranes"].metadata["roteq"]
     assert about["model"]["name"] == "tiny"
     assert about["job"] == "roteq_core.segment:iter_segment_file"
+
+
+def test_layer_that_was_taken_away_stays_away(viewer, make):
+    results = make()
+    results.put((1,), walls(20), 0.5)
+    viewer.dims.set_current_step(0, 1)
+    results.show(viewer)
+    results.show_direction(viewer, 100)
+    del viewer.layers["em direction"]
+    results.show_direction(viewer, 100, add=False)
+    assert "em direction" not in viewer.layers
+
+
+def test_selected_layer_stays_selected(viewer, make):
+    results = make()
+    viewer.layers.selection.active = viewer.layers["em"]
+    results.put((1,), walls(20), 0.5)
+    results.show(viewer)
+    assert viewer.layers.selection.active is viewer.layers["em"]
