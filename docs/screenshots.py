@@ -51,6 +51,12 @@ def shoot(viewer: Any, name: str) -> None:
     sys.stdout.write(f"{path}\n")
 
 
+def show(viewer: Any, *names: str) -> None:
+    """Show these layers and no others."""
+    for layer in viewer.layers:
+        layer.visible = layer.name in names
+
+
 def segment(viewer: Any, model: str | None) -> None:
     """Segment a slice of the EM sample, near and far, dark and light."""
     viewer.open_sample(PLUGIN, "em-stack")
@@ -59,10 +65,9 @@ def segment(viewer: Any, model: str | None) -> None:
         widget.open_model(model)
     widget.start()
     wait_for(widget)
-    viewer.layers["em_stack cells"].visible = False
+    show(viewer, "em_stack", "em_stack direction")
     shoot(viewer, "segment_direction")
-    viewer.layers["em_stack cells"].visible = True
-    viewer.layers["em_stack direction"].visible = False
+    show(viewer, "em_stack", "em_stack membranes", "em_stack cells")
     shoot(viewer, "segment")
     viewer.theme = "light"
     shoot(viewer, "segment_light")
@@ -71,7 +76,7 @@ def segment(viewer: Any, model: str | None) -> None:
 
 def score(viewer: Any, model: str | None) -> None:
     """Score that slice and mark its mistakes."""
-    viewer.layers["em_stack cells"].visible = False
+    show(viewer, "em_stack", "em_stack membranes")
     widget = dock(viewer, "Score")
     widget.start()
     wait_for(widget)

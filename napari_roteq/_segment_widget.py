@@ -17,7 +17,7 @@ from napari_roteq._recipes import Recipe
 from napari_roteq._running import RunningJob, RunningPlanes
 from napari_roteq._segment_form import SegmentForm
 from napari_roteq._segment_results import Results
-from napari_roteq._segment_source import Work, plan_work
+from napari_roteq._segment_source import Part, Work, plan_work
 from napari_roteq._session import ModelChoice, Session
 from napari_roteq._settings import read_settings
 from napari_roteq._view_follower import ViewFollower
@@ -98,14 +98,16 @@ class SegmentWidget(QWidget):
         return self._results
 
     def _on_start(self) -> None:
+        self._begin(self._form.part())
+
+    def _begin(self, part: Part) -> None:
         try:
             layer, model = self._form.image.layer(), self._form.model.model()
             if layer is None:
                 raise JobError("There is no image: open one with File ▸ Open.")
             if model is None:
                 raise no_model("membranes")
-            part, level = self._form.part(), self._form.level()
-            work = plan_work(self._viewer, layer, part, level)
+            work = plan_work(self._viewer, layer, part, self._form.level())
             self._run(layer, work, self.value(), model)
         except (JobError, ValueError) as error:
             self._bar.show_error(explain_exception(error))
@@ -127,7 +129,8 @@ class SegmentWidget(QWidget):
             results.put(index, maps, options.threshold)
             self._session.prediction = results
             results.show(self._viewer)
-            results.show_direction(self._viewer, read_settings().vectors)
+            if index == results.index_in_view(self._viewer):
+                results.show_direction(self._viewer, read_settings().vectors)
 
         job = run_planes(
             "roteq_core.serving:iter_segment_plane",
@@ -218,8 +221,7 @@ class SegmentWidget(QWidget):
             if isinstance(job, RunningPlanes):
                 job.look_at(index)
         elif self._form.follow.isChecked() and index not in results.done:
-            self._form.set_part("current slice")
-            self._on_start()
+            self._begin("current slice")
 
     def _recipe(self) -> Recipe | None:
         return None if self._results is None else self._results.recipe
