@@ -122,9 +122,9 @@ class _Writer:
 
 def read_recipe(path: Path | str) -> dict[str, Any]:
     """Read the recipe that `write_planes` left in a TIFF."""
-    with tifffile.TiffFile(path) as tif:
-        page: Any = tif.pages[0]
-        try:
+    try:
+        with tifffile.TiffFile(path) as tif:
+            page: Any = tif.pages[0]
             return dict(json.loads(page.description)["roteq"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{path} carries no recipe") from error
+    except (ValueError, KeyError, TypeError) as error:  # also of files of other kinds
+        raise ValueError(f"{path} carries no recipe") from error

@@ -50,7 +50,7 @@ def score(
         decisions = [found.truth_kind]
         lines = [f"V-Rand       {found.v_rand:.4f}", f"V-Info       {found.v_info:.4f}"]
     else:
-        given: Any = polarity
+        given: Any = polarity or _told_by_recipe(prediction)
         job = iter_score_stack(
             stack, true, polarity=given, truth_kind=kind, ignore=ignore
         )
@@ -65,6 +65,17 @@ def score(
         say(f"{decision.value}: {decision.reason}")
     for line in lines:
         typer.echo(line)
+
+
+def _told_by_recipe(prediction: Path) -> str | None:
+    """Give what high values are, if the file was written by `roteq segment`."""
+    from roteq_core.plane_writer import read_recipe
+
+    try:
+        content = read_recipe(prediction).get("content")
+    except (ValueError, OSError):
+        return None
+    return "membranes" if content == "probability" else None
 
 
 def _lines(found: Any) -> list[str]:

@@ -8,6 +8,7 @@ import tifffile
 from typer.testing import CliRunner
 
 from roteq_core.cli.main import app
+from roteq_core.plane_writer import write_planes
 
 
 @pytest.fixture
@@ -47,6 +48,21 @@ def test_text_says_what_was_decided(files):
     assert "pixel error" in result.stdout
     assert "labels" in result.stderr
     assert "membranes" in result.stderr
+
+
+def test_what_our_own_files_hold_is_read_from_their_recipe(files):
+    flat = np.full((5, 64, 64), 0.4, np.float32)
+    flat[:, 0] = 0.5
+    tifffile.imwrite(files / "foreign.tif", flat)
+    foreign = run(files, "foreign.tif", "membranes.tif")
+    assert foreign.exit_code == 1
+    assert "cannot tell what high values" in " ".join(foreign.stderr.split())
+    with write_planes(
+        files / "ours.tif", 5, recipe={"content": "probability"}
+    ) as write:
+        for plane in flat:
+            write(plane)
+    assert run(files, "ours.tif", "membranes.tif").exit_code == 0
 
 
 def test_slices_are_taken_from_the_truth_and_from_a_whole_prediction(files):
