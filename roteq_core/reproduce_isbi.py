@@ -205,7 +205,7 @@ def _training(
             **scores,
             "parameters": count_parameters(trained.network),
             "steps": trained.log[-1]["step"],
-            "seconds": round(trained.log[-1]["seconds"], 1),
+            "seconds": round(trained.log[-1]["seconds"], 3),
             "log": trained.log,
         }
 

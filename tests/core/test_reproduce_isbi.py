@@ -60,8 +60,9 @@ def test_all_parts_are_scored_and_kept(challenge, tmp_path, monkeypatch, capsys)
     again = drain(iter_reproduce_isbi(challenge, tmp_path / "out", TINY))
     assert again["parts"]["cnn-augmented"]["v_rand"] == 0.5
     assert set(again["parts"]) == set(PARTS)
+    other = replace(TINY, turns=5)
     with pytest.raises(ValueError, match="results with other options"):
-        drain(iter_reproduce_isbi(challenge, tmp_path / "out", QUICK))
+        drain(iter_reproduce_isbi(challenge, tmp_path / "out", other))
 
 
 def test_zero_is_membrane_in_the_challenge(challenge, em):
