@@ -36,10 +36,10 @@ def card_rows(
         ("Pixel size", _size(card)),
         ("Scores", _scores(card.get("scores") or {})),
         ("Trained on", card.get("data", "")),
-        ("Training", _scores(card.get("training") or {})),
         ("Terms", card.get("terms", "")),
         ("Limits", card.get("limits", "")),
         ("Angles", card.get("angles", "")),
+        ("Training", _scores(card.get("training") or {})),
         ("Version", card.get("version", "")),
         ("File", "self-test passed" if details else ""),
     ]
@@ -82,9 +82,11 @@ def _size(card: Mapping[str, Any]) -> str:
 
 
 def _scores(scores: Mapping[str, Any]) -> str:
+    """Name the plain values; what is nested is for the file's JSON."""
     return ", ".join(
         f"{_NICE_NAMES.get(name, name.replace('_', ' '))} {_short(value)}"
         for name, value in scores.items()
+        if isinstance(value, str | int | float)
     )
 
 

@@ -62,6 +62,8 @@ class ModelWidget(QWidget):
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
         scroll.setWidget(self._card)
+        never = Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        scroll.setHorizontalScrollBarPolicy(never)  # lines wrap instead
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
         buttons = QHBoxLayout()
         buttons.addWidget(self._check)

@@ -36,5 +36,10 @@ def test_details_add_the_receptive_field():
     assert rows["Looks at"].startswith("159 × 159")
 
 
+def test_nested_records_are_left_to_the_file():
+    rows = dict(card_rows({"training": {"seconds": 90, "stages": [{"batch": 2}]}}))
+    assert rows["Training"] == "seconds 90"
+
+
 def test_text_cannot_break_the_page():
     assert "<script" not in card_html([("a", "<script>")], "<script>")
