@@ -15,7 +15,6 @@ from typing import Any
 import napari
 from npe2 import PluginManifest
 from qtpy.QtCore import QDeadlineTimer
-from qtpy.QtWidgets import QApplication
 
 from napari_roteq.demo import PLUGIN, pause
 
@@ -27,7 +26,7 @@ def wait_for(widget: Any) -> None:
     """Let the viewer work until the widget is done."""
     limit = QDeadlineTimer(int(1000 * WAIT))
     while widget.is_running and not limit.hasExpired():
-        QApplication.processEvents()
+        pause(0.1)
     if widget.error is not None:
         sys.exit(widget.error.sentence)
     pause(1.5)

@@ -87,11 +87,10 @@ def show_demo(out: Path, *, model: str | None = None, unattended: bool = False) 
 def wait_for(widget: Any) -> str | None:
     """Let the viewer work until the widget is done; give the error, if there is one."""
     from qtpy.QtCore import QDeadlineTimer
-    from qtpy.QtWidgets import QApplication
 
     limit = QDeadlineTimer(int(1000 * _WAIT))
     while widget.is_running and not limit.hasExpired():
-        QApplication.processEvents()
+        pause(0.1)
     if widget.is_running:
         return f"The demo was not done after {_WAIT:.0f} s."
     pause(1.0)  # the last drawing
