@@ -1,0 +1,265 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from imageio import v3 as imageio
+from napari.layers import Shapes, Vectors
+from qtpy.QtWidgets import QApplication, QFileDialog
+
+from napari_roteq._heading_widget import HeadingWidget
+from napari_roteq._layers import METADATA
+from roteq_core.config import OrientOptions
+from roteq_core.tables import Car, CarTable, read_cars, write_cars
+
+WAIT = 300_000  # milliseconds; generous, nothing waits that long when all is well
+PLACES = [(40, 30), (20, 60), (70, 50)]  # rows and columns
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> str:
+    """Give the file of a tiny heading model, whose weights nobody trained."""
+    import torch
+
+    from roteq_core.config import CarNetConfig, TurningConfig
+    from roteq_core.model import make_model
+    from roteq_core.networks import build_network
+
+    torch.manual_seed(0)
+    network = build_network(
+        CarNetConfig(
+            filters=(2, 2),
+            kernel_size=7,
+            crop=47,
+            first_stride=2,
+            turning=TurningConfig(8, frequencies=2),
+        )
+    )
+    path = tmp_path_factory.mktemp("models") / "tiny.safetensors"
+    make_model([network], name="tiny", task="cars").save(path)
+    return str(path)
+
+
+@pytest.fixture
+def pixels():
+    return np.random.default_rng(0).integers(0, 255, (90, 100, 3), dtype=np.uint8)
+
+
+@pytest.fixture
+def viewer(make_napari_viewer):
+    return make_napari_viewer()
+
+
+@pytest.fixture
+def widget(viewer, model):
+    """Give the widget, made through the manifest, with the tiny model chosen."""
+    _, widget = viewer.window.add_plugin_dock_widget("napari-roteq", "Car headings")
+    widget._form.model.open_file(model)
+    widget.set_value(OrientOptions(model=model, copies=1, batch=2))
+    return widget
+
+
+@pytest.fixture
+def press(widget, qtbot):
+    def press():
+        widget.start()
+        qtbot.waitUntil(lambda: not widget.is_running, timeout=WAIT)
+
+    return press
+
+
+def result(viewer, role):
+    """Give the layer of a role, of which there must be one."""
+    (layer,) = [
+        layer
+        for layer in viewer.layers
+        if layer.metadata.get(METADATA, {}).get("role") == role
+    ]
+    return layer
+
+
+def sentence(widget):
+    return "" if widget.error is None else widget.error.sentence
+
+
+def test_points_get_boxes_arrows_rows_and_a_rose(viewer, widget, press, pixels):
+    place = {"scale": (3, 3), "translate": (10, 20), "rotate": 15}
+    image = viewer.add_image(pixels, rgb=True, **place)
+    viewer.add_points(PLACES, **place)
+    press()
+    assert sentence(widget) == ""
+    boxes, arrows = result(viewer, "car boxes"), result(viewer, "car headings")
+    assert (type(boxes), type(arrows)) == (Shapes, Vectors)
+    for layer in (boxes, arrows):
+        np.testing.assert_allclose(layer.scale, image.scale)
+        np.testing.assert_allclose(layer.translate, image.translate)
+        np.testing.assert_allclose(layer.rotate, image.rotate)
+    centers = [corners.mean(0) for corners in boxes.data]
+    np.testing.assert_allclose(centers, PLACES, atol=1e-6)
+    assert widget._form.table.model().rowCount() == 3
+    assert widget._form.rose.summary().startswith("n 3 ")
+    assert all(car.heading_cw_from_up_deg is not None for car in widget.cars)
+
+
+def test_second_run_updates_its_own_layers(viewer, widget, press, pixels):
+    viewer.add_image(pixels, rgb=True)
+    points = viewer.add_points(PLACES)
+    press()
+    layers = list(viewer.layers)
+    points.data = PLACES[:2]
+    press()
+    assert list(viewer.layers) == layers
+    assert len(result(viewer, "car boxes").data) == 2
+    assert len(result(viewer, "car headings").data) == 2
+    assert widget._form.table.model().rowCount() == 2
+
+
+def test_rows_and_boxes_are_selected_together(viewer, widget, press, pixels):
+    viewer.add_image(pixels, rgb=True)
+    viewer.add_points(PLACES)
+    press()
+    press()  # links must not pile up
+    boxes, table = result(viewer, "car boxes"), widget._form.table
+    table.selectRow(1)
+    assert set(boxes.selected_data) == {1}
+    assert viewer.layers.selection.active is boxes
+    boxes.selected_data = {0, 2}
+    assert table.choice() == [0, 2]
+    heading = widget.cars.cars[1].heading_cw_from_up_deg
+    first = heading // 15 * 15
+    widget._form.rose.petal_clicked.emit(first, first + 15)
+    assert 1 in table.choice()
+    assert set(boxes.selected_data) == set(table.choice())
+
+
+def test_colors_say_what_was_chosen(viewer, widget, press, pixels):
+    viewer.add_image(pixels, rgb=True)
+    viewer.add_points(PLACES)
+    press()
+    boxes, arrows = result(viewer, "car boxes"), result(viewer, "car headings")
+    by_heading = boxes.edge_color.copy()
+    widget._form.color_by.setCurrentText("Uncertainty")
+    assert not np.allclose(boxes.edge_color, by_heading)
+    np.testing.assert_allclose(boxes.edge_color, arrows.edge_color)
+    widget._form.color_by.setCurrentText("Heading")
+    np.testing.assert_allclose(boxes.edge_color, by_heading)
+
+
+def test_file_gives_cars_that_keep_their_columns(
+    viewer, widget, press, pixels, tmp_path, monkeypatch
+):
+    table = CarTable((Car(30, 40, 24, 10, id="a", extra={"street": "Elm"}),))
+    write_cars(table, tmp_path / "in.csv")
+    viewer.add_image(pixels, rgb=True)
+    widget._form.set_origin("file")
+    widget._form.file.setText(str(tmp_path / "in.csv"))
+    press()
+    assert sentence(widget) == ""
+    out = tmp_path / "out"
+    monkeypatch.setattr(
+        QFileDialog, "getSaveFileName", lambda *_: (str(out), "GeoJSON (*.geojson)")
+    )
+    widget._form.export.click()
+    (car,) = read_cars(out.with_suffix(".geojson"))
+    assert car.heading_cw_from_up_deg == widget.cars.cars[0].heading_cw_from_up_deg
+    assert car.extra["street"] == "Elm"
+    assert car.source.startswith("tiny ")
+
+
+def test_box_deleted_by_hand_is_not_exported(viewer, widget, press, pixels, tmp_path):
+    viewer.add_image(pixels, rgb=True)
+    viewer.add_points(PLACES)
+    press()
+    boxes = result(viewer, "car boxes")
+    boxes.selected_data = {0}
+    boxes.remove_selected()
+    for name in ("cars.csv", "cars.txt", "cars.xml"):
+        widget.export(str(tmp_path / name))
+        assert sentence(widget) == ""
+        places = [(car.cy, car.cx) for car in read_cars(tmp_path / name)]
+        np.testing.assert_allclose(places, PLACES[1:], atol=1e-3)
+
+
+def test_plane_in_view_of_a_stack_is_used(viewer, widget, press, pixels):
+    viewer.add_image(np.stack([pixels, pixels[::-1]])[..., 0])
+    viewer.add_points([(0, 40, 30), (1, 20, 60)])
+    viewer.dims.set_current_step(0, 1)
+    press()
+    (corners,) = result(viewer, "car boxes").data
+    np.testing.assert_allclose(corners.mean(0), (1, 20, 60), atol=1e-6)
+
+
+def test_stop_leaves_the_widget_ready(viewer, widget, pixels, qtbot):
+    viewer.add_image(pixels, rgb=True)
+    places = np.random.default_rng(1).uniform(5, 85, (2000, 2))
+    viewer.add_points(places)
+    widget.start()
+    assert not widget._form.start.isEnabled()
+    qtbot.waitUntil(lambda: widget._bar.job.report.total > 0, timeout=WAIT)
+    widget._bar.stop()
+    qtbot.waitUntil(lambda: not widget.is_running, timeout=WAIT)
+    assert widget._form.start.isEnabled()
+    assert widget.error is None
+
+
+def test_copied_python_makes_the_same(viewer, widget, press, pixels, tmp_path):
+    imageio.imwrite(tmp_path / "town.png", pixels)
+    viewer.open(tmp_path / "town.png", plugin="napari")
+    viewer.add_points(PLACES)
+    press()
+    widget._copy.python.click()
+    code = QApplication.clipboard().text()
+    code += "print(*(car.heading_cw_from_up_deg for car in result))\n"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    again = [float(word) for word in done.stdout.split()]
+    found = [car.heading_cw_from_up_deg for car in widget.cars]
+    np.testing.assert_allclose(again, found, atol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("origin", "advice"),
+    [("layer", "add a Points layer"), ("file", "choose a file"), ("find", "no model")],
+)
+def test_missing_cars_are_said_in_a_sentence(
+    viewer, widget, press, pixels, origin, advice, monkeypatch
+):
+    monkeypatch.setattr(widget._form.finder, "model", lambda: None)
+    viewer.add_image(pixels, rgb=True)
+    widget._form.set_origin(origin)
+    press()
+    assert advice in sentence(widget)
+
+
+def test_without_a_model_it_says_what_to_do(viewer, pixels, qtbot, monkeypatch):
+    monkeypatch.setattr("napari_roteq._model_choice.shipped_models", dict)
+    viewer.add_image(pixels, rgb=True)
+    widget = HeadingWidget(viewer)
+    qtbot.addWidget(widget)
+    widget.start()
+    assert "open a model file" in sentence(widget)
+
+
+def test_without_an_image_it_says_what_to_do(widget, press):
+    press()
+    assert "open one" in sentence(widget)
+
+
+def test_cars_are_found_unless_the_user_has_some(viewer, widget, pixels):
+    form = widget._form
+    assert form.origin() == "find"
+    viewer.add_points(PLACES)
+    assert form.origin() == "layer"
+    form.set_origin("file")
+    viewer.add_points(PLACES)
+    assert form.origin() == "file"
+
+
+def test_closing_the_widget_stops_the_run(viewer, widget, pixels, qtbot):
+    viewer.add_image(pixels, rgb=True)
+    viewer.add_points(PLACES)
+    widget.start()
+    job = widget._bar.job
+    viewer.window.remove_dock_widget(widget)
+    qtbot.waitUntil(lambda: not job.is_running, timeout=WAIT)
+    viewer.add_points(PLACES)  # tells no widget that is gone
