@@ -7,6 +7,7 @@ docs/method.md.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Literal, NamedTuple
 
@@ -269,7 +270,8 @@ def sector_pool(
         members = torch.nonzero(sector == s)[:, 0]
         top, index = responses[:, :, members].max(2)
         tops.append(top.relu())
-        thetas.append(angles.first + members[index] * angles.step)
+        winner = members[index].to(torch.promote_types(top.dtype, torch.float32))
+        thetas.append(angles.first + winner * angles.step)
     rho = torch.stack(tops, 2)  # (B, C, bins, H, W)
     if keep == "magnitude":
         return rho.flatten(1, 2)
@@ -317,7 +319,8 @@ def field_max_pool(field: Tensor, size: int = 2) -> Tensor:
     Windows are size × size and do not overlap. Where a side n is not a multiple of
     `size` they are laid symmetrically about the center, so that pooling a turned field
     is the turned pooled field: ⌈n/size⌉ windows reach beyond both ends alike, and where
-    that is half a pixel each, all are a pixel wider and overlap. See method.md (12).
+    that is half a pixel each, all are a pixel wider and overlap. For the same reason
+    vectors that are equally long to rounding count equally: their mean is kept.
 
     Parameters
     ----------
@@ -331,30 +334,48 @@ def field_max_pool(field: Tensor, size: int = 2) -> Tensor:
     check_field(field)
     if size < 1:
         raise ValueError(f"size must be at least 1, got {size}")
-    height, width = field.shape[-2:]
-    pads = [_symmetric_windows(n, size) for n in (height, width)]
-    kernel = [k for k, _ in pads]
-    strength = field.detach().square().sum(2)
-    _, index = F.max_pool2d(
-        strength,
-        kernel,
-        stride=size,
-        padding=[p for _, p in pads],
-        return_indices=True,
-    )
-    out_size = index.shape[-2:]
-    index = index.flatten(2).unsqueeze(2).expand(-1, -1, 2, -1)
-    longest = field.flatten(3).gather(3, index)
-    return longest.reshape(*field.shape[:3], *out_size)
+    taps = _window_taps(field, size)
+    with torch.no_grad():
+        lengths = [tap.square().sum(2) for tap in taps]  # squared
+        longest = functools.reduce(torch.maximum, lengths)
+        limit = longest * (1 - 2 * flat_tolerance(field.dtype))
+        is_longest = [(length >= limit).to(field) for length in lengths]
+        count = functools.reduce(torch.add, is_longest)
+        shares = [(each / count).unsqueeze(2) for each in is_longest]
+    kept = (tap * share for tap, share in zip(taps, shares, strict=True))
+    return functools.reduce(torch.add, kept)
 
 
-def _symmetric_windows(length: int, size: int) -> tuple[int, int]:
-    """Kernel and padding that cover a side symmetrically with stride `size`."""
-    count = -(-length // size)
-    missing = count * size - length
-    padding = (missing + 1) // 2
-    kernel = length + 2 * padding - size * (count - 1)
-    return kernel, padding
+def _window_taps(field: Tensor, size: int) -> list[Tensor]:
+    """The first vector of every window, the second, …: each (B, C, 2, H', W')."""
+    rows, columns = (_symmetric_windows(n, size) for n in field.shape[-2:])
+    # A zero vector outside is never longer than one inside.
+    pads = [columns.padding, columns.padding, rows.padding, rows.padding]
+    padded = F.pad(field, pads) if any(pads) else field
+    return [
+        padded[..., rows.tap(i, size), columns.tap(j, size)]
+        for i in range(rows.kernel)
+        for j in range(columns.kernel)
+    ]
+
+
+class _Windows(NamedTuple):
+    """How windows lie along a side."""
+
+    number: int
+    kernel: int
+    padding: int
+
+    def tap(self, first: int, size: int) -> slice:
+        """Where the tap `first` of each window is."""
+        return slice(first, first + size * (self.number - 1) + 1, size)
+
+
+def _symmetric_windows(length: int, size: int) -> _Windows:
+    """Cover a side symmetrically with stride `size`."""
+    number = -(-length // size)
+    padding = (number * size - length + 1) // 2
+    return _Windows(number, length + 2 * padding - size * (number - 1), padding)
 
 
 def field_upsample(field: Tensor, size: tuple[int, int]) -> Tensor:
