@@ -1,0 +1,227 @@
+"""The fused path gives what the plain one gives: values, gradients, and no more."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from roteq_core import functional as rf, fused
+from roteq_core.fused import Pooling, fused_conv_pool
+from roteq_core.geometry import FULL_CIRCLE, Interval, as_basis, turning_operator
+from roteq_core.layers import RotConv
+
+
+def input_with_flat_parts(vector: bool) -> Tensor:
+    """Noise, a part that is constant and a part that is zero: double, 2 maps."""
+    random = torch.Generator().manual_seed(0)
+    shape = (2, 2, 2, 13, 11) if vector else (2, 2, 13, 11)
+    x = torch.randn(shape, generator=random, dtype=torch.float64)
+    x[..., :7, :] = 1.0
+    x[1] = 0.0
+    return x
+
+
+def layer(path: str, *, vector: bool = True, bias: bool = True, **options) -> RotConv:
+    """A layer with random biases, the same on each path."""
+    torch.manual_seed(3)
+    made = RotConv(2, 3, options.pop("kernel_size", 5), vector_input=vector, **options)
+    if made.bias is not None and bias:
+        torch.nn.init.normal_(made.bias)
+    made.path = path
+    return made.double()
+
+
+def run(made: RotConv, x: Tensor) -> list[Tensor]:
+    """Output and gradients of input, filters and biases."""
+    x = x.clone().requires_grad_()
+    out = made(x)
+    random = torch.Generator().manual_seed(1)
+    pull = torch.randn(out.shape, generator=random, dtype=torch.float64)
+    grads = torch.autograd.grad(out, [x, *made.parameters()], pull)
+    return [out.detach(), *grads]
+
+
+def assert_paths_agree(x: Tensor, *, vector: bool, **options) -> None:
+    plain = run(layer("plain", vector=vector, **options), x)
+    ours = run(layer("fused", vector=vector, **options), x)
+    # A single tap on an image answers alike at every angle: no direction at all.
+    pointless = not vector and options.get("kernel_size") == 1
+    assert bool(plain[0].any()) is not pointless
+    for found, reference in zip(ours, plain, strict=True):
+        torch.testing.assert_close(found, reference, rtol=1e-9, atol=1e-10)
+
+
+@pytest.fixture(autouse=True)
+def small_strips(monkeypatch):
+    """Cut even these small images into many strips."""
+    monkeypatch.setattr("roteq_core.fused.CPU_STRIP", 900)
+
+
+@pytest.mark.parametrize("vector", [False, True])
+@pytest.mark.parametrize("basis", ["smooth", "bilinear", "spread"])
+@pytest.mark.parametrize("orientations", [1, 2, 3, 16, 17])
+@pytest.mark.parametrize("refine", [False, True])
+def test_fused_equals_plain_for_every_way_of_turning(
+    vector, basis, orientations, refine
+):
+    assert_paths_agree(
+        input_with_flat_parts(vector),
+        vector=vector,
+        basis=basis,
+        orientations=orientations,
+        refine=refine,
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kernel_size": 1},
+        {"kernel_size": 4, "padding": 2},
+        {"kernel_size": 4, "padding": 0},
+        {"stride": 2},
+        {"stride": 3, "padding": 0},
+        {"bias": False},
+        {"interval": (-0.6, 0.7), "orientations": 5},
+        {"interval": (-math.pi / 2, math.pi / 2), "orientations": 3},
+        {"interval": (0.3, 0.3 + 2 * math.pi), "orientations": 8},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("vector", [False, True])
+def test_fused_equals_plain_for_every_layout(vector, options):
+    assert_paths_agree(input_with_flat_parts(vector), vector=vector, **options)
+
+
+def test_three_tilts_with_one_frequency_are_not_taken_for_filters():
+    """Their table of cosines and sines has ones on its diagonal."""
+    interval: Interval = (-math.pi / 2, math.pi / 2)
+    options = {"orientations": 3, "interval": interval}
+    x = input_with_flat_parts(False)
+    outputs = []
+    for path in ("plain", "fused"):
+        made = layer(path, vector=False, **options)
+        made.basis = as_basis("smooth").__class__(frequencies=1)
+        made.orientations = 3
+        outputs.append(made(x))
+    torch.testing.assert_close(*outputs)
+
+
+@pytest.mark.parametrize("strip", [1, 5000, None])
+@pytest.mark.parametrize("method", ["direct", "spectral"])
+def test_size_of_strips_changes_nothing(strip, method):
+    x = input_with_flat_parts(True).flatten(1, 2).requires_grad_()
+    weight = torch.randn(3, 2, 2, 5, 5, dtype=torch.float64, requires_grad=True)
+    operator = turning_operator(5, 8, vector=True)
+    bias = torch.randn(3, dtype=torch.float64)
+    bank = rf.harmonic_bank(weight, operator)
+    angles = rf.full_circle(8)
+    pooling = Pooling(3, angles, True, 1, 2, strip=strip, method=method)
+    found = fused_conv_pool(x, bank, operator.trig, bias, pooling)
+    responses = rf.convolve_bank(x, bank, operator.trig, bias=bias, padding=2)
+    expected = rf.orientation_pool(responses, angles)
+    torch.testing.assert_close(found, expected)
+    pull = torch.randn_like(found)
+    ours = torch.autograd.grad(found, [x, weight], pull, retain_graph=True)
+    reference = torch.autograd.grad(expected, [x, weight], pull)
+    torch.testing.assert_close(ours, reference)
+
+
+@pytest.mark.parametrize("vector", [False, True])
+@pytest.mark.parametrize("refine", [False, True])
+def test_gradients_agree_with_finite_differences(vector, refine):
+    torch.manual_seed(2)
+    made = RotConv(1, 2, 3, orientations=6, vector_input=vector, refine=refine)
+    made = made.double()
+    shape = (1, 1, 2, 5, 4) if vector else (1, 1, 5, 4)
+    x = torch.randn(shape, dtype=torch.float64, requires_grad=True)
+    assert made.bias is not None
+
+    def pooled(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        bank = rf.harmonic_bank(weight, made.operator)
+        maps = x.flatten(1, 2) if vector else x
+        pooling = Pooling(2, made.angles, refine, 1, 1, strip=100)
+        return fused_conv_pool(maps, bank, made.operator.trig, bias, pooling)
+
+    inputs = (x, made.weight, made.bias)
+    assert torch.autograd.gradcheck(pooled, inputs, eps=1e-7, atol=1e-5, fast_mode=True)
+
+
+@pytest.mark.parametrize("path", ["plain", "fused"])
+def test_flat_ground_gives_no_direction_even_to_a_lifted_edge_filter(path):
+    made = layer(path, vector=False, padding=0, orientations=16, kernel_size=9)
+    with torch.no_grad():
+        made.weight.copy_(made.weight - made.weight.flip(-1, -2))  # sums to nothing
+        made.bias.fill_(0.5)
+        out = made.float()(torch.full((1, 2, 12, 12), 3.0))
+    assert not out.any()
+
+
+@pytest.mark.parametrize("path", ["plain", "fused"])
+def test_gradients_are_finite_on_a_blank_image(path):
+    made = layer(path)
+    grads = run(made, torch.zeros(1, 2, 2, 9, 9, dtype=torch.float64))
+    assert all(g.isfinite().all() for g in grads)
+
+
+def test_nothing_is_kept_for_gradients_that_nobody_wants(monkeypatch):
+    kept = []
+    convolution = fused._convolution
+
+    def spy(*args, training: bool):
+        kept.append(training)
+        return convolution(*args, training=training)
+
+    monkeypatch.setattr(fused, "_convolution", spy)
+    made, x = layer("fused").eval(), input_with_flat_parts(True)
+    with torch.no_grad():
+        quiet = made(x)
+    loud = made(x)
+    assert kept == [False, True]
+    torch.testing.assert_close(quiet, loud, rtol=0, atol=1e-12)
+
+
+def test_second_gradients_are_refused():
+    x = input_with_flat_parts(True).requires_grad_()
+    out = layer("fused")(x)
+    (grad,) = torch.autograd.grad(out.square().sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        grad.sum().backward()
+
+
+def test_empty_batch_gives_an_empty_field():
+    for path in ("plain", "fused"):
+        assert layer(path)(torch.zeros(0, 2, 2, 9, 9).double()).shape == (0, 3, 2, 9, 9)
+
+
+@pytest.mark.parametrize("path", ["plain", "fused"])
+def test_memory_layout_of_the_input_does_not_matter(path):
+    made = layer(path)
+    x = torch.randn(1, 2, 2, 9, 8, dtype=torch.float64)
+    strange = x.permute(4, 1, 2, 3, 0).contiguous().permute(4, 1, 2, 3, 0)
+    assert not strange.is_contiguous()
+    torch.testing.assert_close(made(strange), made(x))
+
+
+@pytest.mark.parametrize("path", ["plain", "fused"])
+def test_autocast_gives_half_precision_and_full_gradients(path):
+    made = layer(path, interval=FULL_CIRCLE, orientations=16).float()
+    x = torch.randn(1, 2, 2, 16, 16, requires_grad=True)
+    exact = made(x)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        half = made(x)
+    assert half.dtype == torch.bfloat16
+    strong = rf.magnitude(exact) > rf.magnitude(exact).median()
+    error = rf.magnitude(half.float() - exact)[strong] / rf.magnitude(exact)[strong]
+    assert error.median() < 0.05
+    half.float().square().sum().backward()
+    assert x.grad is not None
+    assert made.weight.grad is not None
+    assert made.weight.grad.dtype == torch.float32
+    for parameter in made.parameters():
+        assert parameter.grad is not None
+        assert parameter.grad.isfinite().all()
+        assert parameter.grad.any()
