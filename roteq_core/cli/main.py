@@ -12,6 +12,7 @@ import roteq_core
 from roteq_core.cli import (
     demo,
     doctor,
+    equivariance,
     find_cars,
     models,
     networks,
@@ -35,6 +36,7 @@ app = typer.Typer(
 app.command()(doctor.doctor)
 app.command()(networks.networks)
 app.command()(demo.demo)
+app.command()(equivariance.equivariance)
 app.command()(segment.segment)
 app.command()(score.score)
 app.command()(robustness.robustness)
