@@ -82,7 +82,7 @@ def test_loss_falls_on_one_slice(em, tiny_config):
         device="cpu",
     )
     log = drain(iter_train(task, still)).log
-    assert log[-1]["loss"] < 0.8 * log[0]["loss"]
+    assert log[-1]["loss"] < 0.9 * log[0]["loss"]
 
 
 def test_same_seed_gives_the_same_weights(task):
