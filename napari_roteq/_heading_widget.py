@@ -293,6 +293,7 @@ class HeadingWidget(QWidget):
             if len(layer.data):
                 for name, value in colors.items():
                     setattr(layer, name, value)
+                layer.refresh_colors()  # Shapes do not look at a new map by themselves
 
     def _on_export(self) -> None:
         path, chosen = QFileDialog.getSaveFileName(
