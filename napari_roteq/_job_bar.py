@@ -91,7 +91,11 @@ class JobBar(QWidget):
         self.abandon()
         self._job = job
         self._show_error(None)
-        self._progress.setRange(0, 0)  # busy, until the first count
+        # No count yet. Qt's own "busy" moves all the time, and each step redraws the
+        # whole window with its canvas: without a GPU that costs a core.
+        self._progress.setRange(0, 1)
+        self._progress.setValue(0)
+        self._progress.setFormat("starting …")
         self._progress.setEnabled(True)
         self._stop.setEnabled(True)
         self._pause.setEnabled(True)
@@ -168,8 +172,7 @@ class JobBar(QWidget):
             self._state.setText(_progress_text(self._job))
 
     def _show_idle(self, text: str) -> None:
-        if self._progress.maximum() == 0:
-            self._progress.setRange(0, 1)
+        if self._progress.format() == "starting …":  # nothing was ever counted
             self._progress.reset()
         self._progress.setEnabled(False)
         self._stop.setEnabled(False)
