@@ -1,0 +1,1 @@
+"""Speed and memory beside other implementations: `python -m benchmarks --help`."""

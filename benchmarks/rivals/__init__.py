@@ -1,0 +1,1 @@
+"""What we are measured against, written plainly."""
