@@ -2,10 +2,10 @@
 
 The R responses of a filter never exist for a whole image: a strip is convolved to the
 coefficients of their Fourier series, expanded to the R responses while they are in the
-cache, and pooled at once. Training keeps the winner, its two neighbors and its index
-for each pixel and filter, which is all that the gradient needs; nothing is computed
-again. The result equals `rotating_conv` followed by `orientation_pool` to float
-rounding.
+cache, and pooled at once. Training keeps the winner's index and the shape of its peak
+for each pixel and filter, which with the result is all that the gradient needs;
+nothing is computed again. The result equals `rotating_conv` followed by
+`orientation_pool` to float rounding.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from torch.autograd.function import once_differentiable
 
 from roteq_core.functional import Orientations, flat_tolerance
 from roteq_core.peaks import (
+    Kept,
     PoolRule,
-    Winners,
     find_winners,
+    keep_winners,
     pool_winners,
     spread_gradient,
     winners_gradient,
@@ -30,7 +31,7 @@ from roteq_core.spectral_strips import SpectralConv, tile_side
 from roteq_core.strips import DirectConv, StripConv
 
 # Responses in flight, in numbers: what stays in a CPU's cache, or keeps a GPU busy.
-CPU_STRIP = 1_500_000
+CPU_STRIP = 600_000
 GPU_STRIP = 64_000_000
 
 Method = Literal["auto", "direct", "spectral"]
@@ -67,10 +68,9 @@ class Pooling:
     keep: Literal["vector", "magnitude"] = "vector"
     method: Method = "auto"
 
-    @property
-    def rule(self) -> PoolRule:
+    def rule(self, dtype: torch.dtype) -> PoolRule:
         """What happens to responses."""
-        return PoolRule(self.angles, self.refine, self.keep)
+        return PoolRule(self.angles, flat_tolerance(dtype), self.refine, self.keep)
 
 
 def fused_conv_pool(
@@ -114,43 +114,45 @@ class _FusedConvPool(torch.autograd.Function):
         pooling: Pooling,
     ) -> Tensor:
         keep = any(ctx.needs_input_grad)
-        rule, alike = pooling.rule, flat_tolerance(maps.dtype)
+        rule = pooling.rule(maps.dtype)
         conv = _convolution(maps, bank, pooling, training=keep)
         parts = 2 if rule.keep == "vector" else 1
         result = maps.new_empty(len(maps), pooling.filters, parts, *conv.size)
-        kept = []
+        kept: list[Kept] = []
         for strip in conv.strips(_strip_pixels(maps, trig, pooling)):
-            coefficients = conv.coefficients(strip)
+            rows = conv.coefficients(strip).view(-1, trig.shape[1]).to(trig.dtype)
             noise = conv.noise(pooling.filters)
-            rows = coefficients.reshape(-1, trig.shape[1]).to(trig.dtype)
-            winners = find_winners(rows, trig, rule, bias, alike=alike, noise=noise)
+            winners = find_winners(rows, trig, rule, bias, noise)
             conv.place(result, strip, pool_winners(winners, rule, bias))
             if keep:
-                kept.append(winners)
+                kept.append(keep_winners(winners, len(trig)))
         if keep:
-            ctx.save_for_backward(maps, bank, trig, bias, *(t for w in kept for t in w))
+            tensors = (tensor for winners in kept for tensor in winners)
+            ctx.save_for_backward(maps, bank, trig, bias, result, *tensors)
             ctx.pooling = pooling
         return result
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        maps, bank, trig, bias, *kept = ctx.saved_tensors
+        maps, bank, trig, bias, result, *kept = ctx.saved_tensors
         pooling: Pooling = ctx.pooling
-        rule = pooling.rule
+        rule = pooling.rule(maps.dtype)
         need_maps, need_bank, _, need_bias, _ = ctx.needs_input_grad
         conv = _convolution(maps, bank, pooling, training=True)
         conv.want_gradients(need_maps, need_bank)
         grad_bias = torch.zeros_like(bias) if need_bias else None
         strips = conv.strips(_strip_pixels(maps, trig, pooling))
         for number, strip in enumerate(strips):
-            winners = Winners(*kept[4 * number : 4 * number + 4])
-            grads = tuple(g.to(trig.dtype) for g in conv.take(grad, strip))
-            slopes = winners_gradient(winners, grads, rule, bias)
+            winners = Kept(*kept[3 * number : 3 * number + 3])
+            pooled, grads = (
+                tuple(part.to(trig.dtype) for part in conv.take(whole, strip))
+                for whole in (result, grad)
+            )
+            slopes = winners_gradient(winners, pooled, grads, rule)
             if grad_bias is not None:
                 for slope in slopes:
-                    if slope is not None:
-                        grad_bias += slope.view(-1, pooling.filters).sum(0)
+                    grad_bias += slope.view(-1, pooling.filters).sum(0)
             if need_maps or need_bank:
                 rows = spread_gradient(slopes, winners.row, trig, rule)
                 conv.add_gradient(strip, rows.view(-1, len(bank)).to(bank.dtype))

@@ -3,7 +3,7 @@
 What `orientation_pool` does to responses, from the K coefficients of their Fourier
 series and without ever holding more than a strip of them. Responses lie with the
 orientations first, (R, n), where a maximum over them runs along memory; n counts
-pixels times filters.
+pixels times filters, the filters running fastest.
 """
 
 from __future__ import annotations
@@ -15,45 +15,52 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from roteq_core.functional import (
-    Orientations,
-    Peak,
-    flat_tolerance,
-    neighbors,
-    plain_peak,
-    refine_peak,
-)
-
-NO_DIRECTION = -1  # in place of an index
+from roteq_core.functional import Orientations, neighbors
 
 
 @dataclass(frozen=True)
 class PoolRule:
-    """How responses are pooled: see `orientation_pool` and `sector_pool`."""
+    """How responses are pooled: see `orientation_pool` and `sector_pool`.
+
+    Parameters
+    ----------
+    angles : Orientations
+    tolerance : float
+        Relative difference of responses that is none: `flat_tolerance`.
+    refine : bool
+    keep : {"vector", "magnitude"}
+    """
 
     angles: Orientations
+    tolerance: float
     refine: bool = True
     keep: Literal["vector", "magnitude"] = "vector"
 
     @property
-    def needs_neighbors(self) -> bool:
+    def refines(self) -> bool:
         """Whether the two responses beside the winner matter."""
         return self.refine and self.keep == "vector"
 
 
 class Winners(NamedTuple):
-    """Peaks of n responses; `row` is NO_DIRECTION where none wins."""
+    """The strongest of R responses, n times.
 
-    left: Tensor | None
+    With refinement it stands at the top of a parabola, `offset` steps beside its row.
+    """
+
     top: Tensor
-    right: Tensor | None
-    row: Tensor  # int16
+    row: Tensor  # integers
+    is_flat: Tensor | None = None  # where no orientation wins; None if nowhere
+    offset: Tensor | None = None
+    inverse_bend: Tensor | None = None  # of the parabola; 0 where it is straight
 
 
-@functools.lru_cache(maxsize=64)
-def _wrapped(count: int) -> Tensor:
-    """Rows of a trig table so that neighbors of each orientation lie beside it."""
-    return torch.arange(-1, count + max(1, count // 4)) % count
+class Kept(NamedTuple):
+    """What the gradient needs to know of winners, besides the pooled values."""
+
+    row: Tensor
+    offset: Tensor | None
+    inverse_bend: Tensor | None
 
 
 def find_winners(
@@ -61,8 +68,6 @@ def find_winners(
     trig: Tensor,
     rule: PoolRule,
     bias: Tensor | None = None,
-    *,
-    alike: float | None = None,
     noise: Tensor | None = None,
 ) -> Winners:
     """Find the strongest of R responses for each row of coefficients.
@@ -70,35 +75,40 @@ def find_winners(
     Parameters
     ----------
     coefficients : Tensor of shape (n, K)
-        n = pixels · F, the filters running fastest.
     trig : Tensor of shape (R, K)
         Coefficients to responses.
     rule : PoolRule
     bias : Tensor of shape (F,), optional
         What is added to the responses later; sizes are taken with it.
-    alike : float, optional
-        Relative difference that is none: `flat_tolerance` if not given.
     noise : Tensor of shape (n,), optional
         Differences up to this much are rounding.
     """
-    if rule.angles.cyclic:
-        y = trig[_wrapped(len(trig)).to(trig.device)] @ coefficients.T
-        middle = y[1 : len(trig) + 1]
-    else:
-        y = middle = trig @ coefficients.T
-    top, index = _maximum(middle)
+    around = _around(len(trig), rule).to(trig.device)
+    y = trig[around] @ coefficients.T
+    middle = y[1 : 1 + len(trig)] if rule.angles.cyclic else y
+    top, row = _maximum(middle)
     if rule.keep == "magnitude":
-        return Winners(None, top, None, index.to(torch.int16))
-    left, right, across = _beside(y, index, len(trig), rule)
-    size = (top if bias is None else add_bias(top, bias)).abs()
-    limit = size * (flat_tolerance(y.dtype) if alike is None else alike)
+        return Winners(top, row)
+    limit = rule.tolerance * _with_bias(top, bias).abs()
     if noise is not None:
         limit = torch.maximum(limit, noise)
-    flat = _where_flat(middle, top - across <= limit, limit, rule)
-    index = index.to(torch.int16)
-    if flat is not None:
-        index.masked_fill_(flat, NO_DIRECTION)
-    return Winners(left, top, right, index)
+    across, left, right = _beside(y, row, len(trig), rule)
+    is_flat = _where_flat(middle, top - across <= limit, limit, rule)
+    if left is None or right is None:
+        return Winners(top, row, is_flat)
+    bend = (top + top).sub_(left).sub_(right)
+    return _on_parabola(top, right - left, bend, row, is_flat)
+
+
+@functools.lru_cache(maxsize=64)
+def _around(count: int, rule: PoolRule) -> Tensor:
+    """Rows of a trig table, on a circle with those before the first and after the last.
+
+    So the rows beside each one, and a quarter turn away, are found without a table.
+    """
+    if not rule.angles.cyclic:
+        return torch.arange(count)
+    return torch.arange(-1, count + max(1, count // 4)) % count
 
 
 def _maximum(y: Tensor) -> tuple[Tensor, Tensor]:
@@ -108,32 +118,33 @@ def _maximum(y: Tensor) -> tuple[Tensor, Tensor]:
     winners and adds up their rows; only ties need `max` itself.
     """
     if y.device.type != "cpu" or y.dtype not in (torch.float32, torch.float64):
-        return tuple(y.max(0))  # type: ignore[return-value]
+        top, row = y.max(0)
+        return top, row
     top = y.amax(0)
     is_top = torch.eq(y, top, out=torch.empty_like(y))
     rows = torch.arange(len(y), dtype=y.dtype)
     sums = torch.stack([rows, torch.ones_like(rows)]) @ is_top
-    index = sums[0].long()
+    row = sums[0].long()
     tied = sums[1] != 1
     if tied.any():
-        index[tied] = y[:, tied].max(0).indices
-    return top, index
+        row[tied] = y[:, tied].max(0).indices
+    return top, row
 
 
 def _beside(
-    y: Tensor, index: Tensor, count: int, rule: PoolRule
-) -> tuple[Tensor | None, Tensor | None, Tensor]:
-    """Responses beside the winner, and a quarter turn away from it."""
-    at, quarter = index[None], max(1, count // 4)
+    y: Tensor, row: Tensor, count: int, rule: PoolRule
+) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """Responses a quarter turn away from the winner, and beside it if wanted."""
+    at, quarter = row[None], max(1, count // 4)
     if rule.angles.cyclic:
-        views = [(y[n:], at) for n in (1 + quarter, 0, 2)]
+        places = [(y[n:], at) for n in (1 + quarter, 0, 2)]
     else:
         left, right = neighbors(count, False, y.device)
-        views = [(y, place) for place in ((at + quarter) % count, left[at], right[at])]
-    if not rule.needs_neighbors:
-        del views[1:]
-    across, *beside = (rows.gather(0, place)[0] for rows, place in views)
-    return (beside[0], beside[1], across) if beside else (None, None, across)
+        places = [(y, n) for n in ((at + quarter) % count, left[at], right[at])]
+    if not rule.refines:
+        return places[0][0].gather(0, places[0][1])[0], None, None
+    across, before, after = (rows.gather(0, n)[0] for rows, n in places)
+    return across, before, after
 
 
 def _where_flat(
@@ -153,95 +164,84 @@ def _where_flat(
     return maybe
 
 
-def add_bias(top: Tensor, bias: Tensor) -> Tensor:
-    """Add biases (F,) to values (n,) whose filters run fastest."""
-    return (top.view(-1, len(bias)) + bias.to(top)).flatten()
+def _on_parabola(
+    top: Tensor, slope: Tensor, bend: Tensor, row: Tensor, is_flat: Tensor | None
+) -> Winners:
+    """Move winners to the top of the parabola through them: method.md (11)."""
+    inverse = torch.where(bend > 0, bend.reciprocal(), 0.0)
+    offset = slope * inverse / 2
+    return Winners(top + slope * offset / 4, row, is_flat, offset, inverse)
 
 
 def pool_winners(
     winners: Winners, rule: PoolRule, bias: Tensor | None
 ) -> tuple[Tensor, ...]:
     """(u, v) of winners, or their magnitude alone: each (n,)."""
-    rho, theta = _rho_theta(winners, rule)
-    if bias is not None:
-        rho = add_bias(rho, bias)
-    rho = rho.relu()
-    if theta is None:
+    rho = _with_bias(winners.top, bias).relu()
+    if rule.keep == "magnitude":
         return (rho,)
-    rho = rho.masked_fill_(winners.row == NO_DIRECTION, 0)
+    if winners.is_flat is not None:
+        rho = rho.masked_fill_(winners.is_flat, 0)
+    steps = winners.row.to(rho.dtype)
+    if winners.offset is not None:
+        steps += winners.offset
+    theta = rule.angles.first + steps.mul_(rule.angles.step)
     return rho * theta.cos(), rho * theta.sin()
 
 
-def _rho_theta(winners: Winners, rule: PoolRule) -> tuple[Tensor, Tensor | None]:
-    if rule.keep == "magnitude":
-        return winners.top, None
-    if not rule.refine or winners.left is None or winners.right is None:
-        empty = winners.top
-        return plain_peak(Peak(empty, empty, empty, winners.row), rule.angles)
-    peak = Peak(winners.left, winners.top, winners.right, winners.row)
-    return refine_peak(peak, rule.angles)
+def _with_bias(values: Tensor, bias: Tensor | None) -> Tensor:
+    """Add biases (F,) to values (n,)."""
+    if bias is None:
+        return values
+    return (values.view(-1, len(bias)) + bias.to(values)).flatten()
+
+
+def keep_winners(winners: Winners, count: int) -> Kept:
+    """Keep, in little memory, what the gradient needs."""
+    row = winners.row.to(torch.uint8 if count <= 256 else torch.int16)
+    return Kept(row, winners.offset, winners.inverse_bend)
 
 
 def winners_gradient(
-    winners: Winners, grads: tuple[Tensor, ...], rule: PoolRule, bias: Tensor | None
-) -> tuple[Tensor | None, Tensor, Tensor | None]:
-    """Gradients of the left, top and right responses from those of the pooled values.
+    kept: Kept, pooled: tuple[Tensor, ...], grads: tuple[Tensor, ...], rule: PoolRule
+) -> tuple[Tensor, ...]:
+    """Gradients of winning responses, from those of the pooled values.
 
-    They are zero where there is no direction or the ReLU is shut.
+    Those of the left, top and right response with refinement, else of the top one. The
+    pooled values tell where nothing flows: they are zero without a direction and where
+    the ReLU is shut.
     """
-    rho, theta = _rho_theta(winners, rule)
-    if bias is not None:
-        rho = add_bias(rho, bias)
-    open_ = rho > 0
-    if theta is None:
-        return None, torch.where(open_, grads[0], 0.0), None
-    open_ &= winners.row != NO_DIRECTION
-    cos, sin = theta.cos(), theta.sin()
-    to_rho = torch.where(open_, grads[0] * cos + grads[1] * sin, 0.0)
-    if winners.left is None or winners.right is None:
-        return None, to_rho, None
-    turn = torch.where(open_, grads[1] * cos - grads[0] * sin, 0.0)
-    to_offset = turn.mul_(rho).mul_(rule.angles.step)
-    return _parabola_gradient(
-        winners.left, winners.top, winners.right, to_rho, to_offset
-    )
-
-
-def _parabola_gradient(
-    left: Tensor, top: Tensor, right: Tensor, to_rho: Tensor, to_offset: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Through offset = slope / (2 bend) and ρ = top + slope · offset / 4."""
-    slope, bend = right - left, 2 * top - left - right
-    bent = bend > 0
-    safe = torch.where(bent, bend, 1.0)
-    offset = torch.where(bent, slope / (2 * safe), 0.0)
-    to_offset = torch.where(bent, to_offset + to_rho * slope / 4, 0.0)
-    to_slope = to_offset / (2 * safe) + to_rho * offset / 4
-    to_bend = -to_offset * offset / safe
+    if rule.keep == "magnitude":
+        return (torch.where(pooled[0] > 0, grads[0], 0.0),)
+    (u, v), (to_u, to_v) = pooled, grads
+    rho = torch.hypot(u, v).clamp_(min=torch.finfo(u.dtype).tiny)
+    to_rho = (u * to_u + v * to_v) / rho
+    if kept.offset is None or kept.inverse_bend is None:
+        return (to_rho,)
+    # Through offset = slope / (2 bend) and ρ = top + slope · offset / 4.
+    turn = (u * to_v - v * to_u) * kept.inverse_bend * rule.angles.step
+    half = to_rho * kept.offset / 2
+    to_slope = turn / 2 + half
+    to_bend = -(turn + half) * kept.offset
     return -to_slope - to_bend, to_rho + 2 * to_bend, to_slope - to_bend
 
 
 def spread_gradient(
-    slopes: tuple[Tensor | None, Tensor, Tensor | None],
-    index: Tensor,
-    trig: Tensor,
-    rule: PoolRule,
+    slopes: tuple[Tensor, ...], row: Tensor, trig: Tensor, rule: PoolRule
 ) -> Tensor:
-    """Gradients of three responses → of all K coefficients, (n, K)."""
-    count = len(trig)
-    at = index.clamp(min=0).long()[None]
-    left, top, right = slopes
-    if left is None or right is None:
-        to_y = top.new_zeros(count, len(top)).scatter_(0, at, top[None])
+    """Gradients of winning responses → of all K coefficients, (n, K)."""
+    count, at = len(trig), row.long()[None]
+    if len(slopes) == 1:
+        to_y = trig.new_zeros(count, len(row)).scatter_(0, at, slopes[0][None])
         return to_y.T @ trig
     if rule.angles.cyclic:
-        to_y = top.new_zeros(count + 2, len(top))
-        for row, slope in enumerate((left, top, right)):
-            to_y[row : row + count].scatter_add_(0, at, slope[None])
-        rows = torch.arange(-1, count + 1, device=trig.device) % count
-        return to_y.T @ trig[rows]
-    to_y = top.new_zeros(count, len(top))
-    before, after = neighbors(count, False, index.device)
-    for places, slope in ((before[at], left), (at, top), (after[at], right)):
+        to_y = trig.new_zeros(count + 2, len(row))
+        for first, slope in enumerate(slopes):
+            to_y[first : first + count].scatter_add_(0, at, slope[None])
+        around = torch.arange(-1, count + 1, device=trig.device) % count
+        return to_y.T @ trig[around]
+    to_y = trig.new_zeros(count, len(row))
+    left, right = neighbors(count, False, row.device)
+    for places, slope in zip((left[at], at, right[at]), slopes, strict=True):
         to_y.scatter_add_(0, places, slope[None])
     return to_y.T @ trig

@@ -158,8 +158,9 @@ class DirectConv(StripConv):
     def coefficients(self, strip: Strip) -> Tensor:
         """See `StripConv`."""
         out = F.conv2d(self._source(strip), self._bank, stride=self._stride)
-        # channels_last: the maps of a pixel lie side by side in memory.
-        return out.permute(0, 2, 3, 1).flatten(0, 2)
+        # channels_last: the maps of a pixel lie side by side in memory already, but
+        # not for images with one channel, where torch cannot tell the layout.
+        return out.permute(0, 2, 3, 1).flatten(0, 2).contiguous()
 
     def noise(self, filters: int) -> None:
         """See `StripConv`."""

@@ -5,15 +5,16 @@ import torch
 
 from roteq_core import functional as rf
 from roteq_core.peaks import (
-    NO_DIRECTION,
     PoolRule,
     find_winners,
+    keep_winners,
     pool_winners,
     spread_gradient,
     winners_gradient,
 )
 
 FILTERS = 3
+TOLERANCE = rf.flat_tolerance(torch.float64)
 HALF_CIRCLE = rf.Orientations(0.0, math.pi / 6, False)
 
 
@@ -28,8 +29,8 @@ def seed(number):
 def rules(count):
     for angles in (rf.full_circle(count), HALF_CIRCLE):
         for refine in (True, False):
-            yield PoolRule(angles, refine)
-    yield PoolRule(rf.full_circle(count), keep="magnitude")
+            yield PoolRule(angles, TOLERANCE, refine)
+    yield PoolRule(rf.full_circle(count), TOLERANCE, keep="magnitude")
 
 
 def pooled_plainly(coefficients, trig, bias, rule):
@@ -79,32 +80,32 @@ def test_gradients_are_those_of_orientation_pooling(count):
         (expected,) = torch.autograd.grad(result, coefficients, grad)
         with torch.no_grad():
             winners = find_winners(coefficients, trig, rule, bias)
+            kept = keep_winners(winners, count)
+            values = pool_winners(winners, rule, bias)
             grads = tuple(grad.permute(1, 2, 0).flatten(1))
-            slopes = winners_gradient(winners, grads, rule, bias)
-            found = spread_gradient(slopes, winners.row, trig, rule)
+            slopes = winners_gradient(kept, values, grads, rule)
+            found = spread_gradient(slopes, kept.row, trig, rule)
         torch.testing.assert_close(found, expected)
 
 
 def test_ties_go_to_the_first_as_in_max():
     trig = torch.eye(4, dtype=torch.float64)
     coefficients = torch.tensor([[1.0, 5, 5, 0], [7, 7, 0, 0], [0, 0, 0, 3]]).double()
-    winners = find_winners(coefficients, trig, PoolRule(rf.full_circle(4)))
+    winners = find_winners(coefficients, trig, PoolRule(rf.full_circle(4), TOLERANCE))
     assert winners.row.tolist() == [1, 0, 3]
 
 
 def test_differences_within_the_noise_give_no_direction():
     trig = torch.eye(3, dtype=torch.float64)
     coefficients = torch.tensor([[0.0, 1e-3, 0], [0.0, 1e-3, 0]]).double()
-    rule = PoolRule(rf.full_circle(3))
+    rule = PoolRule(rf.full_circle(3), TOLERANCE)
     noise = torch.tensor([2e-3, 5e-4]).double()
-    assert find_winners(coefficients, trig, rule, noise=noise).row.tolist() == [
-        NO_DIRECTION,
-        1,
-    ]
+    is_flat = find_winners(coefficients, trig, rule, noise=noise).is_flat
+    assert is_flat.tolist() == [True, False]
 
 
 def test_nan_does_not_hide():
     coefficients = torch.full((2, 3), math.nan)
-    rule = PoolRule(rf.full_circle(3))
+    rule = PoolRule(rf.full_circle(3), TOLERANCE)
     winners = find_winners(coefficients, torch.eye(3), rule)
     assert pool_winners(winners, rule, None)[0].isnan().all()
