@@ -120,6 +120,7 @@ class SegmentWidget(QWidget):
         if results is None or not results.fits(layer, work, options, model):
             results = self._results = Results(layer, work, options, model)
         results.go_on(work, options)
+        self._session.model = model
         self._session.log(results.recipe)
 
         def read(index: Any) -> Any:
