@@ -73,7 +73,7 @@ def equivariance(
     ]
     (out / "equivariance.md").write_text(table(curves), encoding="utf-8")
     (out / "equivariance.json").write_text(as_json(curves), encoding="utf-8")
-    figure(curves).savefig(out / "equivariance.png", dpi=120)
+    figure(curves).savefig(out / "equivariance.png", dpi=90)
     typer.echo(f"Table, plot and figures: {out}")
 
 
@@ -183,9 +183,8 @@ def figure(curves: list[Curve]) -> Figure:
         _draw_bases(axes[0], bases, "angle_mean_deg")
         _draw_bases(axes[1], bases, "magnitude")
         for curve in default:
-            count = str(curve.setting.orientations)
+            count = f"R = {curve.setting.orientations}"
             _draw(axes[2], curve, "angle_mean_deg", label=count)
-        axes[2].legend(title="R", fontsize="small")
         axes[0].set(title=f"bases, R = 16, noise σ = {sigma:g} px")
         axes[1].set(title=f"bases, R = 16, noise σ = {sigma:g} px")
         axes[2].set(title=f"smooth, refined, noise σ = {sigma:g} px")
@@ -195,7 +194,10 @@ def figure(curves: list[Curve]) -> Figure:
             axis.set(xticks=range(0, 361, 90))
     for axis in rows[-1]:
         axis.set(xlabel="turned by (°)")
-    rows[0][0].legend(fontsize="small", ncols=2, loc="lower right")
+    lines, labels = rows[0][0].get_legend_handles_labels()
+    drawing.legend(lines, labels, loc="outside lower left", ncols=6, fontsize="small")
+    lines, labels = rows[0][2].get_legend_handles_labels()
+    drawing.legend(lines, labels, loc="outside lower right", ncols=6, fontsize="small")
     return drawing
 
 

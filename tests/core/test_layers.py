@@ -357,6 +357,15 @@ def test_image_smaller_than_the_receptive_field_works_when_padded():
     assert made(torch.randn(1, 1, 3, 2)).shape == (1, 2, 2, 3, 2)
 
 
+@pytest.mark.slow
+def test_layers_can_be_exported():
+    made = randomize(stack(8)).eval()
+    x = noise(1, 1, 17, 16).float()
+    with torch.no_grad():
+        exported = torch.export.export(made, (x,)).module()
+        torch.testing.assert_close(exported(x), made(x))
+
+
 # normalization, dropout, upsampling
 
 
