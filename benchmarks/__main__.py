@@ -1,102 +1,69 @@
-"""Measure speed and memory beside other implementations, all in one run.
+"""python -m benchmarks [layer|networks|scaling|stack|cars …] [--quick]
 
-python -m benchmarks [layer] [networks] [sizes]     (all three without arguments)
-
-Writes results.json and results.md in this folder, after each workload. Times are the
-minimum of interleaved runs; memory is the peak growth of a fresh process.
+Each section can be run alone and replaces its own figures in results.json; without a
+name all are run, which takes the better part of an hour on two cores. Nothing else may
+run meanwhile.
 """
 
 from __future__ import annotations
 
-import json
-import platform
-import sys
+import argparse
+import tempfile
 from pathlib import Path
 
 import torch
 
-from benchmarks.measure import THREADS, interleaved_minima, memory_in_fresh_processes
-from benchmarks.report import as_markdown
-from benchmarks.workloads import (
-    LAYERS,
-    NAIVE,
-    NETWORKS,
-    OURS,
-    PAPER,
-    UNET,
-    Workload,
-    available,
-    workload,
-)
+from benchmarks import cars, stack
+from benchmarks.measure import THREADS
+from benchmarks.report import write_report
+from benchmarks.results import HERE, Results
+from benchmarks.scaling import measure_scaling
+from benchmarks.side_by_side import compare
+from benchmarks.targets import verdicts
+from benchmarks.workloads import LAYERS, NETWORKS
 
-HERE = Path(__file__).resolve().parent
-SECTIONS = ("layer", "networks", "sizes")
-MODES = ("forward", "step")
-# Whose memory is compared in the targets; the others only take time.
-WEIGHED = (OURS, PAPER, NAIVE, UNET, "escnn, vector")
-SIDES = (256, 512, 1024, 2048, 4096)
+SECTIONS = ("layer", "networks", "scaling", "stack", "cars")
 
 
-def measure(work: Workload, size: int) -> dict[str, dict[str, float]]:
-    """Seconds and megabytes of each rival, forward and forward with backward."""
-    rows: dict[str, dict[str, float]] = {}
-    for mode in MODES:
-        subjects = {rival: work.build(rival, size) for rival in available(work.rivals)}
-        runs = {rival: getattr(subject, mode) for rival, subject in subjects.items()}
-        for rival, seconds in interleaved_minima(runs).items():
-            rows.setdefault(rival, {})[f"{mode} s"] = seconds
-        del subjects, runs
-        for rival in rows:
-            if rival in WEIGHED:
-                rows[rival][f"{mode} MB"] = memory_in_fresh_processes(
-                    "benchmarks.memory", [work.name, rival, str(size), mode]
-                )
-    return rows
-
-
-def measure_sizes() -> dict[str, dict[str, float]]:
-    """Nanoseconds per pixel of the layer, from small images to large ones."""
-    work = workload("layer R=16")
-    rows = {}
-    for side in SIDES:
-        seconds = interleaved_minima(
-            {OURS: work.build(OURS, side).forward}, rounds=3, budget=30
-        )[OURS]
-        rows[str(side)] = {
-            "forward s": seconds,
-            "ns per pixel": seconds / side**2 * 1e9,
-        }
-    return rows
-
-
-def main(sections: list[str]) -> None:
-    """Measure the sections asked for; keep what other runs measured."""
-    if unknown := sorted(set(sections) - set(SECTIONS)):
-        raise SystemExit(f"sections are {', '.join(SECTIONS)}; got {unknown}")
+def main() -> None:
+    parser = argparse.ArgumentParser("benchmarks", description=__doc__)
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help=str(SECTIONS))
+    parser.add_argument("--quick", action="store_true", help="tiny, only to try it")
+    options = parser.parse_args()
+    if unknown := sorted(set(options.sections) - set(SECTIONS)):
+        parser.error(f"sections are {SECTIONS}, got {unknown}")
     torch.set_num_threads(THREADS)
-    torch.manual_seed(0)
     path = HERE / "results.json"
-    results = json.loads(path.read_text()) if path.exists() else {}
-    results["machine"] = {
-        "processor": platform.machine(),
-        "threads": THREADS,
-        "torch": torch.__version__,
-    }
+    if options.quick:
+        path = Path(tempfile.mkdtemp(prefix="roteq-bench-")) / "results.json"
+    results = Results(path)
+    for section in options.sections or SECTIONS:
+        results.begin(section)
+        run(section, results, quick=options.quick)
+        for verdict in verdicts({section: results.sections[section]}):
+            word = "met   " if verdict.met else "MISSED"
+            print(f"{word} {verdict.what}: {verdict.ratio:.2f} ≤ {verdict.limit:.2f}")
+    if not options.quick:
+        write_report(results)
 
-    def keep(name: str, rows: dict[str, dict[str, float]]) -> None:
-        results[name] = rows
-        path.write_text(json.dumps(results, indent=1) + "\n")
-        (HERE / "results.md").write_text(as_markdown(results))
-        print(f"{name}: done", flush=True)
 
-    for section in sections or SECTIONS:
-        if section == "sizes":
-            keep("sizes", measure_sizes())
-        for work in {"layer": LAYERS, "networks": NETWORKS}.get(section, ()):
-            for size in work.sizes:
-                keep(f"{work.name}, {size}", measure(work, size))
-    print((HERE / "results.md").read_text())
+def run(section: str, results: Results, *, quick: bool) -> None:
+    """Measure one section."""
+    rounds, budget = (2, 1.0) if quick else (9, 20.0)
+    if section in ("layer", "networks"):
+        for work in LAYERS if section == "layer" else NETWORKS:
+            for size in (work.small,) if quick else work.sizes:
+                compare(results, section, work, size, rounds=rounds, budget=budget)
+    elif section == "scaling":
+        sizes = (64, 128) if quick else (256, 512, 1024, 2048, 4096)
+        measure_scaling(results, sizes, rounds=rounds, budget=budget)
+    elif section == "stack":
+        stack.measure_stack(results, *((2, 64) if quick else (30, 512)), rounds=2)
+        stack.measure_growth(results, *(((2, 4), 64) if quick else ((30, 300), 256)))
+    else:
+        cars.measure_headings(results, (64, 128) if quick else (1000, 10_000), rounds=2)
+        cars.measure_scene(results, 1024 if quick else 4096)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

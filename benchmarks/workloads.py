@@ -7,7 +7,7 @@ the last argument is the side of the image, or the batch for small images.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor, nn
@@ -40,6 +40,7 @@ class Subject:
     module: nn.Module
     x: Tensor
     run_step: Callable[[], object] | None = None
+    grads: list[Tensor] = field(default_factory=list)
 
     def forward(self) -> None:
         if self.module.training:
@@ -58,7 +59,14 @@ class Subject:
         self.x.grad = None
         out = self.module(self.x)
         outputs = out if isinstance(out, tuple) else (out,)
-        torch.stack([o.square().mean() for o in outputs]).sum().backward()
+        torch.autograd.backward(outputs, self.grads)
+
+    def prepare_step(self) -> None:
+        """Draw the gradients that come from behind, so that no loss is measured."""
+        with torch.no_grad():
+            out = self.module.train()(self.x)
+        outputs = out if isinstance(out, tuple) else (out,)
+        self.grads[:] = [torch.randn_like(o) for o in outputs]
 
 
 @dataclass(frozen=True)
@@ -74,16 +82,16 @@ class Workload:
 
 def _layer(orientations: int) -> Callable[[str, int], Subject]:
     def build(rival: str, size: int) -> Subject:
-        field = torch.randn(1, 10, 2, size, size)
+        x = torch.randn(1, 10, 2, size, size)
         basis, refine = ("bilinear", False) if rival == PAPER else ("smooth", True)
         ours = RotConv(10, 8, 9, orientations=orientations, basis=basis, refine=refine)
         if rival in (OURS, PAPER):
-            return Subject(ours, field.requires_grad_())
+            return Subject(ours, x.requires_grad_())
         if rival == NAIVE:
-            return Subject(naive.NaiveRotConv(ours), field.requires_grad_())
+            return Subject(naive.NaiveRotConv(ours), x.requires_grad_())
         if rival in FLOORS:
             conv = floor.FloorConv(ours, floor.LAYOUTS[FLOORS.index(rival)])
-            return Subject(conv, field, floor.floor_step(conv, field.clone()))
+            return Subject(conv, x, floor.floor_step(conv, x.clone()))
         form: equivariant.Form = "vector" if rival == ESCNN_VECTOR else "regular"
         layer = equivariant.Layer(form, orientations, 10, 8, 9)
         x = torch.randn(1, layer.in_type.size, size, size)

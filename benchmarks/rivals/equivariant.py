@@ -119,8 +119,7 @@ class Membranes(nn.Module):
             blocks.append(block)
             pools.append(pooling(x, 2, 2))
             types_.append(x)
-            factor = 2**level
-            ups.append(enn.R2Upsampling(x, factor) if level else nn.Identity())
+            ups.append(enn.R2Upsampling(x, min(2 ** (level + 1), 8)))
         self.blocks, self.pools = nn.ModuleList(blocks), nn.ModuleList(pools)
         self.ups = nn.ModuleList(ups)
         stack = types_[0] + types_[1] + types_[2] + types_[3]
@@ -134,9 +133,9 @@ class Membranes(nn.Module):
         x = enn.GeometricTensor(image, self.in_type)
         stack = []
         for level in range(4):
-            full = self.blocks[level](x)
-            stack.append(self.ups[level](full))
-            x = self.pools[level](full) if level < 3 else full
+            x = self.blocks[level](x)
+            x = self.pools[level](x) if level < 3 else x
+            stack.append(self.ups[level](x))
         x = self.last(self.mix(enn.tensor_directsum(stack)))
         out: Tensor = self.classify(self.hidden(x).tensor.relu())
         return out

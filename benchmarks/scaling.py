@@ -1,0 +1,47 @@
+"""Time per pixel from small images to large ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from benchmarks.measure import interleaved_minima
+from benchmarks.results import Results
+from benchmarks.workloads import OURS, workload
+from roteq_core.config import MembraneNetConfig
+from roteq_core.jobs import drain
+from roteq_core.networks import build_network
+from roteq_core.predict import iter_predict_maps
+
+
+def measure_scaling(
+    results: Results,
+    sizes: tuple[int, ...] = (256, 512, 1024, 2048, 4096),
+    *,
+    rounds: int,
+    budget: float,
+) -> None:
+    """Our layer on whole images, and our membrane network in tiles of 512."""
+    work = workload("layer R=16")
+    torch.manual_seed(0)
+    network = build_network(MembraneNetConfig()).eval()
+    makers: dict[str, Callable[[int], Callable[[], object]]] = {
+        "layer": lambda size: work.build(OURS, size).forward,
+        "membranes, tiles of 512": lambda size: _predict(network, size),
+    }
+    for name, make in makers.items():
+        for size in sizes:  # one at a time: the largest fill the memory
+            seconds = interleaved_minima(
+                {name: make(size)}, rounds=rounds, budget=budget
+            )
+            per_pixel = seconds[name] / size**2 * 1e6
+            results.put("scaling", name, str(size), us_per_pixel=per_pixel)
+
+
+def _predict(network: torch.nn.Module, size: int) -> Callable[[], object]:
+    image = np.random.default_rng(0).standard_normal((1, size, size), dtype=np.float32)
+    return lambda: drain(
+        iter_predict_maps(network, image, lambda net, x: net(x).scores[0], tile=512)
+    )

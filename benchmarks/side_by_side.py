@@ -1,0 +1,48 @@
+"""Time and memory of a workload by everyone who can do it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from benchmarks.measure import interleaved_minima, memory_in_fresh_processes
+from benchmarks.results import Results
+from benchmarks.workloads import FLOORS, Workload, available
+
+FLOOR = "floor"
+
+
+def compare(
+    results: Results,
+    section: str,
+    work: Workload,
+    size: int,
+    *,
+    rounds: int,
+    budget: float,
+    memory: bool = True,
+) -> None:
+    """Measure one workload at one size, and write each figure down."""
+    name = f"{work.name} {size}"
+    rivals = available(work.rivals)
+    torch.manual_seed(0)
+    subjects = {rival: work.build(rival, size) for rival in rivals}
+    for mode in ("forward", "step"):
+        runs: dict[str, Callable[[], object]] = {}
+        for rival, subject in subjects.items():
+            if mode == "step" and subject.run_step is None:
+                subject.prepare_step()
+            runs[rival] = getattr(subject, mode)
+        seconds = interleaved_minima(runs, rounds=rounds, budget=budget)
+        seconds[FLOOR] = min(seconds[f] for f in FLOORS if f in seconds)
+        for rival, value in seconds.items():
+            results.put(section, name, rival, **{f"{mode}_s": value})
+    del subjects
+    for rival in rivals if memory else ():
+        if rival in FLOORS:
+            continue
+        for mode in ("forward", "step"):
+            arguments = [work.name, rival, str(size), mode]
+            figure = memory_in_fresh_processes("benchmarks.memory", arguments)
+            results.put(section, name, rival, **{f"{mode}_mb": figure})
