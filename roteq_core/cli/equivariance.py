@@ -59,8 +59,8 @@ class Curve:
 def equivariance(
     out: Path = typer.Option(Path("equivariance_output"), help="Folder for results."),
     angles: int = typer.Option(25, help="Angles around the circle.", min=1),
-    probes: int = typer.Option(48, help="Points of noise for each network.", min=2),
-    networks: int = typer.Option(2, help="Random networks for each setting.", min=1),
+    probes: int = typer.Option(24, help="Points of noise for each network.", min=2),
+    networks: int = typer.Option(6, help="Random networks for each setting.", min=1),
 ) -> None:
     """Measure the equivariance of random layers at all angles: table, plot and JSON."""
     out.mkdir(parents=True, exist_ok=True)
