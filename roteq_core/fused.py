@@ -139,7 +139,10 @@ class _FusedConvPool(torch.autograd.Function):
         pooling: Pooling = ctx.pooling
         rule = pooling.rule(maps.dtype)
         need_maps, need_bank, _, need_bias, _ = ctx.needs_input_grad
-        conv = _convolution(maps, bank, pooling, training=True)
+        # Coefficients come first here: that is how their gradients lie in memory.
+        shape = (pooling.filters, trig.shape[1], *bank.shape[1:])
+        by_term = bank.view(shape).transpose(0, 1).reshape(bank.shape)
+        conv = _convolution(maps, by_term, pooling, training=True)
         conv.want_gradients(need_maps, need_bank)
         grad_bias = torch.zeros_like(bias) if need_bias else None
         strips = conv.strips(_strip_pixels(maps, trig, pooling))
@@ -154,9 +157,13 @@ class _FusedConvPool(torch.autograd.Function):
                 for slope in slopes:
                     grad_bias += slope.view(-1, pooling.filters).sum(0)
             if need_maps or need_bank:
-                rows = spread_gradient(slopes, winners.row, trig, rule)
-                conv.add_gradient(strip, rows.view(-1, len(bank)).to(bank.dtype))
+                terms = spread_gradient(slopes, winners.row, trig, rule)
+                terms = terms.view(len(terms), -1, pooling.filters).transpose(0, 1)
+                conv.add_gradient(strip, terms.flatten(1).to(bank.dtype))
         grad_maps, grad_bank = conv.gradients()
+        if grad_bank is not None:
+            by_term = grad_bank.reshape(shape[1], shape[0], *shape[2:])
+            grad_bank = by_term.transpose(0, 1).reshape(bank.shape)
         return grad_maps, grad_bank, None, grad_bias, None
 
 

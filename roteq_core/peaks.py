@@ -229,19 +229,19 @@ def winners_gradient(
 def spread_gradient(
     slopes: tuple[Tensor, ...], row: Tensor, trig: Tensor, rule: PoolRule
 ) -> Tensor:
-    """Gradients of winning responses → of all K coefficients, (n, K)."""
+    """Gradients of winning responses → of all K coefficients, (K, n)."""
     count, at = len(trig), row.long()[None]
     if len(slopes) == 1:
         to_y = trig.new_zeros(count, len(row)).scatter_(0, at, slopes[0][None])
-        return to_y.T @ trig
+        return trig.T @ to_y
     if rule.angles.cyclic:
         to_y = trig.new_zeros(count + 2, len(row))
         for first, slope in enumerate(slopes):
             to_y[first : first + count].scatter_add_(0, at, slope[None])
         around = torch.arange(-1, count + 1, device=trig.device) % count
-        return to_y.T @ trig[around]
+        return trig[around].T @ to_y
     to_y = trig.new_zeros(count, len(row))
     left, right = neighbors(count, False, row.device)
     for places, slope in zip((left[at], at, right[at]), slopes, strict=True):
         to_y.scatter_add_(0, places, slope[None])
-    return to_y.T @ trig
+    return trig.T @ to_y

@@ -84,7 +84,7 @@ def test_gradients_are_those_of_orientation_pooling(count):
             values = pool_winners(winners, rule, bias)
             grads = tuple(grad.permute(1, 2, 0).flatten(1))
             slopes = winners_gradient(kept, values, grads, rule)
-            found = spread_gradient(slopes, kept.row, trig, rule)
+            found = spread_gradient(slopes, kept.row, trig, rule).T
         torch.testing.assert_close(found, expected)
 
 
