@@ -1,8 +1,9 @@
-"""python -m benchmarks [layer|networks|scaling|stack|cars …] [--quick]
+"""python -m benchmarks [layer|networks|scaling|stack|cars …] [--only time|memory]
 
 Each section can be run alone and replaces its own figures in results.json; without a
 name all are run, which takes the better part of an hour on two cores. Nothing else may
-run meanwhile.
+run while times are taken; `--only memory` does not mind, and adds its figures to what
+is there.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from benchmarks.measure import THREADS
 from benchmarks.report import write_report
 from benchmarks.results import HERE, Results
 from benchmarks.scaling import measure_scaling
-from benchmarks.side_by_side import compare
+from benchmarks.side_by_side import race, weigh
 from benchmarks.targets import verdicts
 from benchmarks.workloads import LAYERS, NETWORKS
 
@@ -29,6 +30,7 @@ def main() -> None:
     parser = argparse.ArgumentParser("benchmarks", description=__doc__)
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=str(SECTIONS))
     parser.add_argument("--quick", action="store_true", help="tiny, only to try it")
+    parser.add_argument("--only", choices=("time", "memory"), help="of layer, networks")
     options = parser.parse_args()
     if unknown := sorted(set(options.sections) - set(SECTIONS)):
         parser.error(f"sections are {SECTIONS}, got {unknown}")
@@ -38,8 +40,9 @@ def main() -> None:
         path = Path(tempfile.mkdtemp(prefix="roteq-bench-")) / "results.json"
     results = Results(path)
     for section in options.sections or SECTIONS:
-        results.begin(section)
-        run(section, results, quick=options.quick)
+        if options.only != "memory":
+            results.begin(section)
+        run(section, results, quick=options.quick, only=options.only)
         for verdict in verdicts({section: results.sections[section]}):
             word = "met   " if verdict.met else "MISSED"
             print(f"{word} {verdict.what}: {verdict.ratio:.2f} ≤ {verdict.limit:.2f}")
@@ -47,13 +50,18 @@ def main() -> None:
         write_report(results)
 
 
-def run(section: str, results: Results, *, quick: bool) -> None:
+def run(
+    section: str, results: Results, *, quick: bool, only: str | None = None
+) -> None:
     """Measure one section."""
-    rounds, budget = (2, 1.0) if quick else (9, 20.0)
+    rounds, budget = (2, 1.0) if quick else (9, 10.0)
     if section in ("layer", "networks"):
         for work in LAYERS if section == "layer" else NETWORKS:
             for size in (work.small,) if quick else work.sizes:
-                compare(results, section, work, size, rounds=rounds, budget=budget)
+                if only != "memory":
+                    race(results, section, work, size, rounds=rounds, budget=budget)
+                if only != "time":
+                    weigh(results, section, work, size)
     elif section == "scaling":
         sizes = (64, 128) if quick else (256, 512, 1024, 2048, 4096)
         measure_scaling(results, sizes, rounds=rounds, budget=budget)

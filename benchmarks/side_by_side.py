@@ -13,7 +13,7 @@ from benchmarks.workloads import FLOORS, Workload, available
 FLOOR = "floor"
 
 
-def compare(
+def race(
     results: Results,
     section: str,
     work: Workload,
@@ -21,10 +21,8 @@ def compare(
     *,
     rounds: int,
     budget: float,
-    memory: bool = True,
 ) -> None:
-    """Measure one workload at one size, and write each figure down."""
-    name = f"{work.name} {size}"
+    """Time one workload at one size, and write each figure down."""
     rivals = available(work.rivals)
     torch.manual_seed(0)
     subjects = {rival: work.build(rival, size) for rival in rivals}
@@ -37,12 +35,15 @@ def compare(
         seconds = interleaved_minima(runs, rounds=rounds, budget=budget)
         seconds[FLOOR] = min(seconds[f] for f in FLOORS if f in seconds)
         for rival, value in seconds.items():
-            results.put(section, name, rival, **{f"{mode}_s": value})
-    del subjects
-    for rival in rivals if memory else ():
+            results.put(section, f"{work.name} {size}", rival, **{f"{mode}_s": value})
+
+
+def weigh(results: Results, section: str, work: Workload, size: int) -> None:
+    """Take the memory of one workload at one size, each in a process of its own."""
+    for rival in available(work.rivals):
         if rival in FLOORS:
             continue
         for mode in ("forward", "step"):
             arguments = [work.name, rival, str(size), mode]
             figure = memory_in_fresh_processes("benchmarks.memory", arguments)
-            results.put(section, name, rival, **{f"{mode}_mb": figure})
+            results.put(section, f"{work.name} {size}", rival, **{f"{mode}_mb": figure})
