@@ -72,9 +72,18 @@ class Warp:
 
 
 def random_warp(
-    shape: tuple[int, int], size: int, config: TrainConfig, rng: np.random.Generator
+    shape: tuple[int, ...],
+    size: int,
+    config: TrainConfig,
+    rng: np.random.Generator,
+    *,
+    center: tuple[float, float] | None = None,
 ) -> Warp:
-    """Draw a warp for a crop of `size` from a source of `shape`."""
+    """Draw a warp for a crop of `size` from a source of `shape`.
+
+    The crop lies anywhere or, with a `center` (row, column), as near to it as the
+    border allows.
+    """
     height, width = shape
     angle = rng.uniform(0, 2 * math.pi) if config.rotate else 0.0
     mirrored = bool(config.flip and rng.random() < 0.5)
@@ -82,6 +91,9 @@ def random_warp(
     half = min(size * zoom / 2, height / 2, width / 2)
     row = rng.uniform(half, height - half) - 0.5
     column = rng.uniform(half, width - half) - 0.5
+    if center is not None:
+        row = float(np.clip(center[0], half - 0.5, height - half - 0.5))
+        column = float(np.clip(center[1], half - 0.5, width - half - 0.5))
     line = (np.arange(size) - (size - 1) / 2) * zoom
     y, x = np.meshgrid(line, line, indexing="ij")
     if config.elastic:

@@ -1,0 +1,123 @@
+"""What painted labels say about membranes: decided by a stated rule, or told. No torch.
+
+    painted     1 is membrane, 2 is not membrane, 0 was not labelled
+    labels      numbered cells; 0 between them is membrane
+    membranes   above 0 is membrane, 0 is not
+    cells       above 0 is cell, 0 is membrane
+
+In the last three a slice without any label was not labelled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from roteq_core.polarity import LARGEST_MEMBRANE_SHARE, Decision
+
+Meaning = Literal["painted", "labels", "membranes", "cells"]
+MEANINGS: dict[Meaning, str] = {
+    "painted": "painted: 1 is membrane, 2 is not, 0 is unlabelled",
+    "labels": "numbered cells, 0 between them is membrane",
+    "membranes": "above 0 is membrane, 0 is not",
+    "cells": "above 0 is cell, 0 is membrane",
+}
+PAINTED_MEMBRANE, PAINTED_CELL = 1, 2
+# One value that covers less than this may as well be the first strokes of a brush.
+SMALLEST_MASK_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class MembraneLabels:
+    """What labels say.
+
+    Parameters
+    ----------
+    membranes, known : bool arrays, the shape of the labels
+        Where membranes are, and where that was labelled at all.
+    meaning : Decision
+        How the values were read, and why.
+    """
+
+    membranes: np.ndarray
+    known: np.ndarray
+    meaning: Decision
+
+
+def read_labels(labels: np.ndarray, meaning: Meaning | None = None) -> MembraneLabels:
+    """Read membranes from labels.
+
+    Parameters
+    ----------
+    labels : int array of shape (P, H, W)
+        Only slices that carry labels: others are taken as labelled nowhere.
+    meaning : {"painted", "labels", "membranes", "cells"}, optional
+        What the values mean; decided if not given.
+    """
+    decided = decide_meaning(labels, meaning)
+    if decided.value == "painted":
+        membranes, known = labels == PAINTED_MEMBRANE, labels > 0
+    else:
+        high = labels > 0
+        known = np.broadcast_to(high.any((1, 2), keepdims=True), labels.shape)
+        membranes = (high if decided.value == "membranes" else ~high) & known
+    return MembraneLabels(membranes, np.array(known), decided)
+
+
+def decide_meaning(labels: np.ndarray, meaning: Meaning | None = None) -> Decision:
+    """Decide what label values mean; see the top of this file for the choices.
+
+    Values 1 and 2 alone are painted. One value is membrane if it covers 5 to 40 % of
+    the labelled slices, and cell from 60 % on. More values are cells, with membrane
+    between them if that covers at most 40 %. Nothing else is decided.
+
+    Raises
+    ------
+    ValueError
+        Where the rule does not decide; the message names the choices.
+    """
+    if meaning is not None:
+        if meaning not in get_args(Meaning):
+            raise ValueError(
+                f"labels must be one of {list(get_args(Meaning))}, got {meaning!r}"
+            )
+        return Decision(meaning, "as told", given=True)
+    labelled = labels[labels.any((1, 2))]
+    values, counts = np.unique(labelled, return_counts=True)
+    if not (values > 0).any():
+        raise ValueError("nothing is labelled yet: paint 1 on membranes, 2 in cells")
+    shares = dict(zip(values.tolist(), (counts / counts.sum()).tolist(), strict=True))
+    empty = shares.pop(0, 0.0)
+    if set(shares) <= {PAINTED_MEMBRANE, PAINTED_CELL} and len(shares) == 2:
+        return _painted(shares, empty)
+    if len(shares) == 1:
+        return _one_value(*next(iter(shares.items())))
+    if empty > LARGEST_MEMBRANE_SHARE:
+        raise ValueError(
+            f"{len(shares)} values look like numbered cells, but 0 covers {empty:.0%}: "
+            "say what the labels are; unlabelled and membrane cannot be told apart"
+        )
+    return Decision("labels", f"{len(shares)} values: numbered cells, 0 is membrane")
+
+
+def _painted(shares: dict[int, float], empty: float) -> Decision:
+    painted = shares[PAINTED_MEMBRANE] / sum(shares.values())
+    if empty < 0.5 and painted > LARGEST_MEMBRANE_SHARE:
+        raise ValueError(
+            f"labels 1 and 2 cover {1 - empty:.0%}, and 1 alone {painted:.0%} of that: "
+            "too much for membrane. Say whether they are painted or numbered cells"
+        )
+    return Decision("painted", "values 1 and 2: " + MEANINGS["painted"])
+
+
+def _one_value(value: int, share: float) -> Decision:
+    told = f"the only label, {value}, covers {share:.1%} of the labelled slices"
+    if SMALLEST_MASK_SHARE <= share <= LARGEST_MEMBRANE_SHARE:
+        return Decision("membranes", f"{told}: membrane, and 0 is not")
+    if share >= 1 - LARGEST_MEMBRANE_SHARE:
+        return Decision("cells", f"{told}: cell, and 0 is membrane")
+    raise ValueError(
+        f"{told}: paint 1 on membranes and also 2 in cells, or say what the label is"
+    )
