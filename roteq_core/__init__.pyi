@@ -15,6 +15,21 @@ from .angles import (
     wrap_axial as wrap_axial,
     wrap_directed as wrap_directed,
 )
+from .cells import (
+    cells_from_membranes as cells_from_membranes,
+)
+from .config import (
+    CarFinderNetConfig as CarFinderNetConfig,
+    CarNetConfig as CarNetConfig,
+    DigitNetConfig as DigitNetConfig,
+    MembraneNetConfig as MembraneNetConfig,
+    PatchNetConfig as PatchNetConfig,
+    TrainConfig as TrainConfig,
+    TurningConfig as TurningConfig,
+)
+from .equivariance import (
+    equivariance_error as equivariance_error,
+)
 from .functional import (
     field_max_pool as field_max_pool,
     field_normalize as field_normalize,
@@ -40,6 +55,30 @@ from .layers import (
     Magnitude as Magnitude,
     OrientationPool as OrientationPool,
     RotConv as RotConv,
+)
+from .linking import (
+    link_slices as link_slices,
+)
+from .metrics import (
+    score_labels as score_labels,
+    score_stack as score_stack,
+)
+from .model import (
+    Model as Model,
+    load_model as load_model,
+    make_model as make_model,
+)
+from .networks import (
+    build_network as build_network,
+)
+from .tables import (
+    Car as Car,
+    CarTable as CarTable,
+    read_cars as read_cars,
+    write_cars as write_cars,
+)
+from .testing import (
+    assert_equivariant as assert_equivariant,
 )
 
 __version__: str

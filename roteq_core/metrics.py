@@ -51,6 +51,7 @@ __all__ = [
     "Sweep",
     "angular_error",
     "compare_partitions",
+    "equivariance_error",  # noqa: F822 - needs torch, so it is loaded on first use
     "iter_score_stack",
     "merges_and_splits",
     "pixel_error",
@@ -64,6 +65,14 @@ __all__ = [
 
 #: Membrane probabilities tried: 0.02, 0.05, 0.10, …, 0.95, 0.98.
 DEFAULT_THRESHOLDS = (0.02, *(round(0.05 * n, 2) for n in range(1, 20)), 0.98)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "equivariance_error":
+        from roteq_core.equivariance import equivariance_error
+
+        return equivariance_error
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 @dataclass(frozen=True)

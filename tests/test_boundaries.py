@@ -17,9 +17,11 @@ ROOT = Path(__file__).resolve().parent.parent
 VIEWER_PACKAGES = {"napari", "napari_roteq", "qtpy", "magicgui", "superqt", "npe2"}
 VIEWER_PACKAGES |= {"PyQt5", "PyQt6", "PySide2", "PySide6", "vispy"}
 # Modules of the core that the viewer's process may import; others may need torch.
-TORCH_FREE = ("angles", "angular", "cells", "config", "direction", "frames", "jobs")
-TORCH_FREE += ("linking", "metrics", "partitions", "polarity", "synthetic", "tables")
-TORCH_FREE += ("thinning", "worker")
+TORCH_FREE = ("angles", "angular", "calibration", "card", "cells", "config")
+TORCH_FREE += ("direction", "frames", "jobs", "linking", "membrane_examples")
+TORCH_FREE += ("metrics", "normalize", "partitions", "pixel_size", "plane_writer")
+TORCH_FREE += ("polarity", "presets", "resample", "run_folder", "slices", "synthetic")
+TORCH_FREE += ("tables", "thinning", "tiles", "volumes", "worker")
 
 
 def module_files(package: str) -> dict[str, Path]:
