@@ -1,0 +1,157 @@
+"""Jobs on the vector fields of a model: any layer and filter, on a plane or a file.
+
+Which layers there are is in `roteq_core.field_layers`, how a field is computed in
+`roteq_core.field_maps`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from roteq_core.card import ModelCard
+from roteq_core.device import choose_device
+from roteq_core.field_layers import (
+    FieldLayer,
+    FieldOptions,
+    LayerField,
+    field_layers,
+    find_layer,
+)
+from roteq_core.field_maps import iter_network_field
+from roteq_core.jobs import Job, Report
+from roteq_core.layers import RotConv
+from roteq_core.model import Model
+from roteq_core.normalize import Normalization, fit_normalization
+from roteq_core.orient import DEFAULT_LENGTH_PX
+from roteq_core.resample import resample, scaled_shape
+from roteq_core.segment import LARGEST_ZOOM
+from roteq_core.serving import Area, warm_model
+from roteq_core.tasks.car_crops import CAR_LENGTH
+from roteq_core.tasks.car_finder import FINDER_LENGTH
+from roteq_core.volumes import open_volume
+
+
+def chosen_network(model: Model, options: FieldOptions) -> tuple[nn.Module, FieldLayer]:
+    """Give the member of a model and the layer that options name."""
+    if options.member >= len(model.networks):
+        raise ValueError(
+            f"member must be below {len(model.networks)}, the number of networks of "
+            f"{model.card.name}, got {options.member}"
+        )
+    network = model.networks[options.member]
+    return network, find_layer(field_layers(network.config), options.layer)
+
+
+def model_zoom(card: ModelCard, options: FieldOptions) -> float:
+    """How many times larger than the given image the model wants to see it."""
+    if card.task in ("cars", "car-finder"):
+        usual = CAR_LENGTH if card.task == "cars" else FINDER_LENGTH
+        return usual / (options.car_length_px or DEFAULT_LENGTH_PX)
+    if not card.pixel_size or not options.pixel_size_nm:
+        return 1.0
+    zoom = options.pixel_size_nm / card.pixel_size
+    if not 1 / LARGEST_ZOOM <= zoom <= LARGEST_ZOOM:
+        raise ValueError(
+            f"the pixel size must be within {LARGEST_ZOOM} times the model's "
+            f"{card.pixel_size:g} nm, got {options.pixel_size_nm:g} nm"
+        )
+    return zoom
+
+
+def iter_field(
+    given: tuple[np.ndarray, Normalization],
+    options: FieldOptions,
+    *,
+    filters: Sequence[int] | None = None,
+) -> Job[LayerField]:
+    """Compute the fields of a layer on one plane.
+
+    Parameters
+    ----------
+    given : array of shape (H, W), Normalization
+        The raw gray plane, and how its whole image is normalized.
+    options : FieldOptions
+    filters : sequence of int, optional
+        Which filters of the layer; all if not given.
+    """
+    plane, normalization = given
+    if plane.ndim != 2:
+        raise ValueError(f"a plane must have shape (H, W), got {plane.shape}")
+    yield Report(0, 0, "loading the model")
+    model = warm_model(options.model)
+    device = choose_device(options.device)
+    network, layer = chosen_network(model.to(device), options)
+    zoom = model_zoom(model.card, options)
+    image = normalization.apply(plane)
+    seen = resample(image, scaled_shape(image.shape, zoom))
+    wanted = _check_filters(filters, layer)
+    field, first = yield from iter_network_field(
+        network, layer, seen, wanted, tile=options.tile, device=device
+    )
+    # Pixels of the plane for each pixel that the network sees, along both axes.
+    rows, columns = (a / b for a, b in zip(image.shape, seen.shape, strict=True))
+    return LayerField(
+        field,
+        wanted,
+        ((first[0] + 0.5) * rows - 0.5, (first[1] + 0.5) * columns - 0.5),
+        (layer.stride * rows, layer.stride * columns),
+    )
+
+
+def iter_field_part(
+    source: Path | str,
+    options: FieldOptions,
+    *,
+    plane: int = 0,
+    area: Area | None = None,
+    filters: Sequence[int] | None = None,
+) -> Job[LayerField]:
+    """Compute the fields of a layer on a plane of a file, or on a part of it.
+
+    Parameters
+    ----------
+    source : path
+        A file or folder that `open_volume` reads.
+    options : FieldOptions
+    plane : int
+        Which plane, counted from 0 through all leading axes.
+    area : (int, int, int, int), optional
+        Top, left, bottom and right of the part.
+    filters : sequence of int, optional
+        Which filters of the layer; all if not given.
+    """
+    volume = open_volume(source)
+    if not 0 <= plane < len(volume):
+        raise ValueError(f"plane must lie in 0…{len(volume) - 1}, got {plane}")
+    top, left, bottom, right = area or (0, 0, *volume.shape[1:])
+    part = volume[plane][top:bottom, left:right]
+    if part.size == 0:
+        raise ValueError(f"the area must hold pixels of {volume.shape[1:]}, got {area}")
+    normalization = fit_normalization(volume, inverted=options.inverted)
+    return (yield from iter_field((part, normalization), options, filters=filters))
+
+
+def turned_filters(options: FieldOptions) -> np.ndarray:
+    """Give the filters of a layer at their R orientations, (F, R, C, 1 or 2, k, k)."""
+    network, layer = chosen_network(warm_model(options.model), options)
+    module = network.get_submodule(layer.name)
+    assert isinstance(module, RotConv)
+    with torch.inference_mode():
+        return np.asarray(module.turned_filters().float().cpu().numpy())
+
+
+def _check_filters(filters: Sequence[int] | None, layer: FieldLayer) -> tuple[int, ...]:
+    wanted = tuple(range(layer.filters) if filters is None else filters)
+    wrong: list[Any] = [n for n in wanted if not 0 <= n < layer.filters]
+    if wrong or not wanted:
+        raise ValueError(
+            f"filters of {layer.name} must lie in 0…{layer.filters - 1}, got "
+            f"{list(wanted)}"
+        )
+    return wanted
