@@ -24,13 +24,18 @@ def choose_model(name_or_path: str) -> ModelChoice:
 
 
 def known_models(session: Session, task: str | None = None) -> list[ModelChoice]:
-    """Give the shipped models and the session's, for a task or for any."""
+    """Give the shipped models and the session's, for a task or for any.
+
+    Baselines are there to be compared with: they are offered once they were opened.
+    """
     choices = []
     for name in shipped_models():
         try:
-            choices.append(choose_model(name))
+            choice = choose_model(name)
         except ModelFileError:
             continue  # a broken file offers nothing to choose
+        if not choice.card["settings"].get("baseline"):
+            choices.append(choice)
     if session.model is not None and session.model not in choices:
         choices.append(session.model)
     return [each for each in choices if task in (None, each.card.get("task"))]

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from roteq_core.config import check_options, option
+from roteq_core.config import check_options, net_config_from_dict, option
 from roteq_core.networks import MembraneMaps, build_network
 
 
@@ -127,6 +127,21 @@ class UNet(nn.Module):
         for up, join in zip(self.up, self.join, strict=True):
             x = join(torch.cat([skips.pop(), up(x)], 1))
         return MembraneMaps(self.classify(x), self.direct(x))
+
+
+BASELINES: dict[str, type[Any]] = {
+    PlainNetConfig.kind: PlainNetConfig,
+    UNetConfig.kind: UNetConfig,
+}
+
+
+def any_config_from_dict(values: dict[str, Any]) -> Any:
+    """Build the config of a baseline or of one of the paper's networks."""
+    rest = dict(values)
+    kind = rest.pop("kind", None)
+    return (
+        BASELINES[kind](**rest) if kind in BASELINES else net_config_from_dict(values)
+    )
 
 
 def build_any(config: Any) -> nn.Module:

@@ -65,6 +65,11 @@ class ModelCard:
     angles: str = ANGLES
     format: int = FORMAT
 
+    @property
+    def is_baseline(self) -> bool:
+        """Whether it is there to be compared with, and not to be used."""
+        return bool(self.settings.get("baseline"))
+
     def to_json(self) -> str:
         """Write the card as JSON text."""
         return json.dumps(dataclasses.asdict(self), sort_keys=True)

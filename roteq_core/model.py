@@ -18,10 +18,11 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
+from roteq_core.baselines import any_config_from_dict, build_any
 from roteq_core.card import ModelCard, ModelFileError, find_model, read_card
 from roteq_core.checkpoint import write_tensors
-from roteq_core.config import net_config_from_dict, net_config_to_dict
-from roteq_core.networks import build_network, count_parameters
+from roteq_core.config import net_config_to_dict
+from roteq_core.networks import count_parameters
 
 SELF_TEST_SIZE = 64
 SELF_TEST_TOLERANCE = 1e-2
@@ -116,7 +117,7 @@ def load_model(name_or_path: Path | str, *, task: str | None = None) -> Model:
             f"{path.name} is a model for {card.task!r}, but {task!r} is wanted"
         )
     try:
-        networks = [build_network(net_config_from_dict(c)) for c in card.networks]
+        networks = [build_any(any_config_from_dict(c)) for c in card.networks]
     except (ValueError, TypeError) as error:
         raise ModelFileError(f"{path} describes an unknown network: {error}") from error
     tensors = _read_tensors(path)

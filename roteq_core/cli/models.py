@@ -33,7 +33,8 @@ def models(
     table = Table("name", "for", "networks", "weights", "what it is")
     for name, card in cards.items():
         size = f"{card.parameters:,}"
-        table.add_row(name, card.task, str(len(card.networks)), size, card.summary)
+        purpose = f"{card.task} (baseline)" if card.is_baseline else card.task
+        table.add_row(name, purpose, str(len(card.networks)), size, card.summary)
     Console().print(table)
 
 

@@ -3,8 +3,16 @@ from __future__ import annotations
 import pytest
 import torch
 
-from roteq_core.baselines import PlainNet, PlainNetConfig, UNet, UNetConfig, build_any
-from roteq_core.config import MembraneNetConfig
+from roteq_core.baselines import (
+    PlainNet,
+    PlainNetConfig,
+    UNet,
+    UNetConfig,
+    any_config_from_dict,
+    build_any,
+)
+from roteq_core.config import MembraneNetConfig, net_config_to_dict
+from roteq_core.model import load_model, make_model
 from roteq_core.networks import build_network, count_parameters
 
 
@@ -40,3 +48,20 @@ def test_reach_of_baselines_is_not_too_small(config):
 
 def test_networks_of_the_paper_are_built_too(tiny_config):
     assert type(build_any(tiny_config)) is type(build_network(tiny_config))
+
+
+@pytest.mark.parametrize("config", [PlainNetConfig(width=2), UNetConfig(width=1)])
+def test_baselines_come_back_from_their_file(config, tmp_path):
+    path = tmp_path / "plain.safetensors"
+    settings = {"baseline": True}
+    made = make_model(
+        [build_any(config)], name="p", task="membranes", settings=settings
+    )
+    made.save(path)
+    loaded = load_model(path, task="membranes")
+    assert loaded.networks[0].config == config
+    assert loaded.card.is_baseline
+
+
+def test_configs_of_the_paper_are_read_too(tiny_config):
+    assert any_config_from_dict(net_config_to_dict(tiny_config)) == tiny_config
