@@ -1,0 +1,243 @@
+"""Turn an image through all angles and see how far a model's answer turns with it.
+
+An equivariant model gives the same answer, turned. The answer is turned back and
+compared with that to the upright image: a map on the disc that every turned copy shows,
+a heading in degrees, or a vector of numbers. Angles that are no quarter turns read the
+image between its pixels, which changes every model's answer a little.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from roteq_core import angles
+from roteq_core.card import shipped_models
+from roteq_core.config import OrientOptions
+from roteq_core.device import choose_device
+from roteq_core.field_layers import FieldOptions
+from roteq_core.fields import model_zoom
+from roteq_core.geometry import turn_image
+from roteq_core.jobs import Job, Report, drain
+from roteq_core.model import Model
+from roteq_core.normalize import Normalization
+from roteq_core.orient import DEFAULT_LENGTH_PX, iter_headings
+from roteq_core.resample import resample, scaled_shape
+from roteq_core.serving import warm_model
+from roteq_core.tasks.car_crops import image_maps, make_pyramid
+from roteq_core.tasks.membranes import membrane_maps
+from roteq_core.tiles import round_up
+from roteq_core.turn_curve import BASELINES, TurnCurve
+
+LARGEST_CROP = 256  # pixels, as the model sees them
+MOST_CARS = 64
+_SHARE = 0.9  # of the radius of the disc inside the crop: its rim is not compared
+_VECTOR_SIDES = {"digits": 28, "patches": 64}
+_QUANTITIES = {
+    "membranes": "change of probability (RMS)",
+    "car-finder": "change of car score (RMS)",
+    "cars": "change of heading (degrees)",
+}
+
+# Gives the change at an angle in radians, from the upright image.
+Change = Callable[[float], float]
+
+
+def iter_turn_image(
+    given: tuple[np.ndarray, Normalization],
+    options: FieldOptions,
+    *,
+    cars: np.ndarray | None = None,
+    steps: int = 36,
+    baseline: str | None = "auto",
+) -> Job[TurnCurve]:
+    """Turn a crop through 0…360° and measure how the answer changes.
+
+    Parameters
+    ----------
+    given : array of shape (H, W), Normalization
+        A raw gray crop, and how its image is normalized. Maps are made of at most the
+        central `LARGEST_CROP` pixels, as the model sees them.
+    options : FieldOptions
+        The model and how it sees the image; all members of an ensemble answer.
+    cars : array of shape (n, 3), optional
+        x, y and length of cars, for models that give headings; one car in the middle
+        if not given. The mean over cars counts.
+    steps : int
+        How many angles.
+    baseline : str, optional
+        A model to compare with; "auto" is the shipped one for the task, if any.
+
+    Yields
+    ------
+    Report
+        One for each angle; `values` has "angle" (degrees), "changes" (of each model)
+        and "quantity".
+
+    Returns
+    -------
+    TurnCurve
+        What is known so far, also after a stop.
+    """
+    if steps < 1:
+        raise ValueError(f"steps must be at least 1, got {steps}")
+    plane, normalization = given
+    if plane.ndim != 2 or plane.size == 0:
+        raise ValueError(f"a crop must have shape (H, W), got {plane.shape}")
+    yield Report(0, steps, "loading the models")
+    models = _models(options, baseline)
+    task = next(iter(models.values())).card.task
+    curve = TurnCurve(_QUANTITIES.get(task, "relative change of the answer"))
+    try:
+        yield Report(0, steps, "looking at the upright image")
+        changes = {
+            name: _change_of(model, plane, normalization, options, cars)
+            for name, model in models.items()
+        }
+        for step in range(steps + 1):
+            angle = 360 * step / steps
+            found = {name: at(math.radians(angle)) for name, at in changes.items()}
+            curve.add(angle, found)
+            values = {"angle": angle, "changes": found, "quantity": curve.quantity}
+            yield Report(step, steps, f"turned by {angle:g}°", values)
+    except GeneratorExit:
+        return curve
+    return curve
+
+
+def _models(options: FieldOptions, baseline: str | None) -> dict[str, Model]:
+    """Name our model and the one that it is compared with."""
+    ours = warm_model(options.model)
+    if baseline == "auto":
+        baseline = BASELINES.get(ours.card.task)
+        baseline = baseline if baseline in shipped_models() else None
+    if baseline is None or ours.card.is_baseline:
+        return {ours.card.name: ours}
+    return {ours.card.name: ours, "plain CNN": warm_model(baseline, ours.card.task)}
+
+
+def _change_of(
+    model: Model,
+    plane: np.ndarray,
+    normalization: Normalization,
+    options: FieldOptions,
+    cars: np.ndarray | None,
+) -> Change:
+    """Look at the upright image, and give what measures the change at an angle."""
+    task = model.card.task
+    if task == "cars":
+        return _heading_change(model, plane, options, cars)
+    device = choose_device(options.device)
+    model.to(device)
+    image = normalization.apply(plane)
+    if task in _VECTOR_SIDES:
+        side = _VECTOR_SIDES[task]
+        return _vector_change(model, resample(image, (side, side)), device)
+    zoom = model_zoom(model.card, options)
+    seen = resample(image, scaled_shape(image.shape, zoom))
+    return _map_change(model, _central_square(seen), device)
+
+
+def _central_square(image: np.ndarray) -> np.ndarray:
+    """Cut the middle out of an image: an even side, so that quarter turns are exact."""
+    side = min(*image.shape, LARGEST_CROP) // 2 * 2
+    if side < 16:
+        raise ValueError(
+            "the crop must be at least 16 pixels wide and high, as the model sees it, "
+            f"got {image.shape}: show more of the image"
+        )
+    top, left = ((n - side) // 2 for n in image.shape)
+    return image[top : top + side, left : left + side]
+
+
+def _map_change(model: Model, square: np.ndarray, device: torch.device) -> Change:
+    """RMS change of a map within a disc; the image is turned on a larger canvas."""
+    side = len(square)
+    canvas = round_up(math.ceil(side * math.sqrt(2)), 16)
+    edge = (canvas - side) // 2
+    image = torch.from_numpy(np.pad(square, edge)).to(device)
+
+    def answer(angle: float) -> Tensor:
+        turned = turn_image(image, angle, mode="bicubic")
+        with torch.inference_mode():
+            found = [_map_of(network, turned[None, None]) for network in model.networks]
+        return turn_image(torch.stack(found).mean(0), -angle, mode="bicubic")
+
+    upright = answer(0.0)
+    inside = _disc(upright.shape[-1], _SHARE * side / canvas).to(device)
+
+    def change(angle: float) -> float:
+        gap = (answer(angle) - upright)[inside]
+        return float(gap.square().mean().sqrt())
+
+    return change
+
+
+def _map_of(network: nn.Module, image: Tensor) -> Tensor:
+    """Give the map (h, w) that a network is asked for."""
+    network.eval()
+    if hasattr(network, "decide"):
+        heat: Tensor = network(image).heat[0].sigmoid()
+        return heat
+    return membrane_maps(network, image)[0]
+
+
+def _disc(side: int, share: float) -> Tensor:
+    """(side, side), boolean: the pixels within a share of the radius."""
+    line = torch.arange(side) - (side - 1) / 2
+    return line[:, None].square() + line.square() <= (share * side / 2) ** 2
+
+
+def _vector_change(model: Model, square: np.ndarray, device: torch.device) -> Change:
+    """Length of the change of a vector of numbers over the length of the vector."""
+    disc = _disc(len(square), 1.0)
+    image = torch.where(disc, torch.from_numpy(square), 0.0).to(device)
+
+    def answer(angle: float) -> Tensor:
+        turned = turn_image(image, angle, mode="bicubic")[None, None]
+        with torch.inference_mode():
+            found = [network.eval()(turned).flatten() for network in model.networks]
+        return torch.stack(found).mean(0)
+
+    upright = answer(0.0)
+    size = float(upright.norm()) or 1.0
+    return lambda angle: float((answer(angle) - upright).norm()) / size
+
+
+def _heading_change(
+    model: Model, plane: np.ndarray, options: FieldOptions, cars: np.ndarray | None
+) -> Change:
+    """Mean change of the heading of cars, in degrees; each is read once, turned."""
+    if cars is None or not len(cars):
+        length = options.car_length_px or DEFAULT_LENGTH_PX
+        height, width = plane.shape
+        cars = np.array([[(width - 1) / 2, (height - 1) / 2, length]])
+    chosen = np.asarray(cars, float)[:MOST_CARS]
+    maps = int(getattr(model.networks[0].config, "in_maps", 1))
+    colors = np.repeat(plane[..., None], 3, -1) if maps == 3 else plane
+    pyramid = make_pyramid(image_maps(colors, maps), chosen[:, 2].max())
+    one = OrientOptions(copies=1, device=options.device)
+
+    def answer(turn: float) -> np.ndarray:
+        job: Job[Any] = iter_headings(
+            model, pyramid, chosen[:, :2], chosen[:, 2], one, turn=turn
+        )
+        return np.asarray(drain(job).angle)
+
+    upright = answer(0.0)
+    if np.isnan(upright).all():
+        raise ValueError(
+            "there must be a car with some contrast in the middle of the view, got a "
+            "flat crop: center the view on a car"
+        )
+
+    def change(angle: float) -> float:
+        gap = np.abs(angles.difference(answer(angle), upright))
+        return float(np.rad2deg(np.nanmean(gap)))
+
+    return change
