@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from roteq_core.label_meaning import PAINTED_MEMBRANE
 from roteq_core.polarity import TruthKind
 from roteq_core.run_folder import fingerprint
 from roteq_core.slices import held_out_slices
@@ -46,7 +47,7 @@ def read_examples(
     labels: Path | str,
     *,
     held_out: str = "auto",
-    kind: TruthKind | None = None,
+    kind: TruthKind | Literal["painted"] | None = None,
     ignore: int | None = None,
 ) -> MembraneExamples:
     """Read a stack and its labels from files or folders.
@@ -57,8 +58,9 @@ def read_examples(
         Anything that `open_volume` reads.
     held_out : str
         "auto" (the last fifth), "none" or slices such as "24-29".
-    kind : {"labels", "membranes", "cells"}, optional
-        What label values above 0 are; found out if not given.
+    kind : {"labels", "membranes", "cells", "painted"}, optional
+        What label values above 0 are; found out if not given. "painted": 1 is
+        membrane, 2 is not, and 0 was not labelled.
     ignore : int, optional
         Label of pixels that nobody labelled.
     """
@@ -86,7 +88,7 @@ def make_examples(
     labels: np.ndarray,
     *,
     held_out: str = "auto",
-    kind: TruthKind | None = None,
+    kind: TruthKind | Literal["painted"] | None = None,
     ignore: int | None = None,
     sources: tuple[str, str] = ("images", "labels"),
 ) -> MembraneExamples:
@@ -99,7 +101,10 @@ def make_examples(
         )
     if ignore is not None and (labels == ignore).all():
         raise ValueError(f"every pixel has the ignored label {ignore}")
-    membranes, known = membranes_from_labels(labels, kind, ignore=ignore)
+    if kind == "painted":
+        membranes, known = labels == PAINTED_MEMBRANE, labels > 0
+    else:
+        membranes, known = membranes_from_labels(labels, kind, ignore=ignore)
     if not membranes.any() or not (known & ~membranes).any():
         raise ValueError(
             f"the labels in {sources[1]} must show membranes and cells; only values "

@@ -3,45 +3,87 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
-from roteq_core.config import MembraneNetConfig, TrainConfig
+from roteq_core.config import CAR_NETS, CarNetConfig, MembraneNetConfig, TrainConfig
 
 PresetName = Literal["quick", "laptop", "best"]
+Net = TypeVar("Net")
 
 
 @dataclass(frozen=True)
-class Preset:
+class Preset(Generic[Net]):
     """A network and a training that go together.
+
+    All of them stop early, once the held-out score has not grown for several epochs.
 
     Parameters
     ----------
     summary : str
         What it is for and how long it takes on two cores without a GPU.
-    network : MembraneNetConfig
+    network : network config
     train : TrainConfig
+    synthetic : int
+        Synthetic cars to learn from besides.
     """
 
     summary: str
-    network: MembraneNetConfig
+    network: Net
     train: TrainConfig
+    synthetic: int = 0
 
 
-MEMBRANE_PRESETS: dict[str, Preset] = {
+MEMBRANE_PRESETS: dict[str, Preset[MembraneNetConfig]] = {
     "quick": Preset(
         "To see whether labels and images go together: about 2 minutes on two cores.",
         MembraneNetConfig(width=1),
-        TrainConfig(steps=400, crop=128, epoch_steps=200, learning_rate=1e-2),
+        TrainConfig(
+            steps=400, crop=128, epoch_steps=50, learning_rate=1e-2, patience=5
+        ),
     ),
     "laptop": Preset(
         "A useful model in about 10 to 15 minutes on two cores.",
         MembraneNetConfig(width=2),
-        TrainConfig(steps=500, crop=160, epoch_steps=125, learning_rate=8e-3),
+        TrainConfig(
+            steps=500, crop=160, epoch_steps=50, learning_rate=8e-3, patience=6
+        ),
     ),
     "best": Preset(
         "The best score: two to three hours on two cores, minutes on a GPU.",
         MembraneNetConfig(width=2),
-        TrainConfig(steps=6000, crop=192, epoch_steps=250, learning_rate=6e-3),
+        TrainConfig(
+            steps=6000, crop=192, epoch_steps=250, learning_rate=6e-3, patience=12
+        ),
+    ),
+}
+
+_CARS = TrainConfig(
+    batch=48,
+    crop=48,
+    learning_rate=6e-3,
+    warmup=0.05,
+    scale=0.3,
+    elastic=0.0,
+    intensity=0.7,
+)
+CAR_PRESETS: dict[str, Preset[CarNetConfig]] = {
+    "quick": Preset(
+        "To see whether boxes and images go together: about 2 minutes on two cores.",
+        CAR_NETS["wide"],
+        replace(_CARS, steps=250, epoch_steps=25, patience=6),
+        synthetic=160,
+    ),
+    "laptop": Preset(
+        "A useful model in about 15 minutes on two cores.",
+        CAR_NETS["wide"],
+        replace(_CARS, steps=1500, epoch_steps=75, patience=10),
+        synthetic=800,
+    ),
+    "best": Preset(
+        "The best error: an hour or more on two cores, minutes on a GPU.",
+        CAR_NETS["wide"],
+        replace(_CARS, steps=6000, epoch_steps=200, patience=15),
+        synthetic=2400,
     ),
 }
 

@@ -49,7 +49,7 @@ def start_run(folder: Path | str, asked: dict[str, Any], *, resume: bool) -> Non
             "another folder"
         )
     folder.mkdir(parents=True, exist_ok=True)
-    _write_text(folder / RUN, json.dumps(asked, indent=2))
+    write_run(folder, asked)
 
 
 def _check_resumable(folder: Path, asked: dict[str, Any], has_run: bool) -> None:
@@ -71,6 +71,20 @@ def read_run(folder: Path | str) -> dict[str, Any]:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
         raise ValueError(f"{path} does not describe a run: {error}") from error
+
+
+def write_run(folder: Path | str, asked: dict[str, Any]) -> None:
+    """Write what a run was asked."""
+    _write_text(Path(folder) / RUN, json.dumps(asked, indent=2))
+
+
+def note_data(folder: Path | str, data: dict[str, Any]) -> None:
+    """Write down that a run goes on with other data, and which it had before."""
+    asked = read_run(folder)
+    before = asked.get("data", {}).get("fingerprint")
+    asked["earlier_data"] = [*asked.get("earlier_data", []), before]
+    asked["data"] = data
+    write_run(folder, asked)
 
 
 def read_log(folder: Path | str) -> list[dict[str, Any]]:
@@ -126,11 +140,12 @@ def draw_curves(rows: list[dict[str, Any]], path: Path) -> None:
     figure = Figure(figsize=(9, 3.2), layout="constrained")
     FigureCanvasAgg(figure)
     losses, scores = figure.subplots(1, 2)
-    for name in ("loss", "class", "gap", "direction"):
+    for name in ("loss", "validation_loss", "class", "gap", "direction"):
         _draw(losses, rows, name)
-    for name in ("v_rand", "v_info"):
+    for name in ("v_rand", "v_info", "pixels_right", "error_deg"):
         _draw(scores, rows, name)
-    losses.set(xlabel="step", ylabel="loss", yscale="log")
+    is_positive = all(row.get("loss", 1.0) > 0 for row in rows)
+    losses.set(xlabel="step", ylabel="loss", yscale="log" if is_positive else "linear")
     scores.set(xlabel="step", ylabel="held-out score")
     for axis in (losses, scores):
         if axis.get_legend_handles_labels()[1]:

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from roteq_core.angular import angular_error, summarize_headings
 from roteq_core.calibration import HeadingCalibration, fit_calibration
 from roteq_core.config import CAR_NETS, CarNetConfig, OrientOptions, TrainConfig
+from roteq_core.fine_tuning import weights_of
 from roteq_core.jobs import Job, Report, drain
 from roteq_core.model import Model, make_model, with_card
 from roteq_core.orient import HeadingPrediction, iter_headings, read_image
@@ -176,6 +178,7 @@ def iter_train_cars(
     name: str = "my-cars",
     folder: Path | None = None,
     resume: bool = False,
+    start_from: str | None = None,
 ) -> Job[Model]:
     """Train on frames and synthetic cars, then calibrate on what was held out.
 
@@ -196,8 +199,13 @@ def iter_train_cars(
         Of the model.
     folder, resume
         See `iter_train`.
+    start_from : str, optional
+        Name or file of a model to start from; its network is taken.
     """
     network = network or CAR_NETS["wide"]
+    start: dict[str, Tensor] | None = None
+    if start_from is not None:
+        network, start = weights_of(start_from, "cars")
     train, held = split_frames(frames)
     parts = [frame_patches(train, "real")]
     checks = [frame_patches(held, "real")] if held.count else []
@@ -214,7 +222,9 @@ def iter_train_cars(
         loss=loss,
         shares={"real": 0.4, "synthetic": 0.6} if synthetic else None,
     )
-    trained = yield from iter_train(task, config, folder=folder, resume=resume)
+    trained = yield from iter_train(
+        task, config, folder=folder, resume=resume, start=start
+    )
     model = make_model(
         [trained.network],
         name=name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from roteq_core.card_text import CardText
 from roteq_core.config import (
     MembraneNetConfig,
     TrainConfig,
@@ -19,34 +20,13 @@ from roteq_core.config import (
     net_config_to_dict,
 )
 from roteq_core.device import choose_device
+from roteq_core.fine_tuning import weights_of
 from roteq_core.jobs import Job
 from roteq_core.membrane_examples import MembraneExamples
-from roteq_core.model import Model, load_model, make_model
+from roteq_core.model import Model, make_model
 from roteq_core.run_folder import keep_log, read_run, start_run
 from roteq_core.tasks.membranes import MembraneTask, predict_plane
-from roteq_core.train import Trained, TrainingError, iter_train, load_trained
-
-
-@dataclass(frozen=True)
-class CardText:
-    """What only a person can say of a model.
-
-    Parameters
-    ----------
-    name : str
-        What it is called.
-    summary, data, terms, limits : str
-        See `ModelCard`.
-    pixel_size_nm : float, optional
-        Of the training images; predictions of other images are resampled to it.
-    """
-
-    name: str
-    summary: str = ""
-    data: str = ""
-    terms: str = ""
-    limits: str = ""
-    pixel_size_nm: float | None = None
+from roteq_core.train import Trained, iter_train, load_trained
 
 
 def iter_train_membranes(
@@ -83,7 +63,7 @@ def iter_train_membranes(
     card = card or CardText(output.stem)
     start: dict[str, Tensor] | None = None
     if start_from is not None:
-        network, start = _weights_of(start_from)
+        network, start = weights_of(start_from, "membranes")
     folder = Path(folder) if folder else run_folder_of(output)
     asked = {
         "task": "membranes",
@@ -176,19 +156,6 @@ def _task(examples: MembraneExamples, network: MembraneNetConfig) -> MembraneTas
         held_out=examples.held_out,
         network=network,
     )
-
-
-def _weights_of(
-    start_from: Path | str,
-) -> tuple[MembraneNetConfig, dict[str, Tensor]]:
-    model = load_model(start_from, task="membranes")
-    if len(model.networks) != 1:
-        raise TrainingError(
-            f"{start_from} is an ensemble of {len(model.networks)} networks; start "
-            "from a single one"
-        )
-    (network,) = model.networks
-    return network.config, network.state_dict()  # type: ignore[return-value]
 
 
 def _summary(data: dict[str, Any]) -> str:

@@ -23,13 +23,20 @@ from roteq_core.checkpoint import read_checkpoint, restore_optimizer, save_check
 from roteq_core.config import TrainConfig
 from roteq_core.jobs import Job, Report
 
+PATIENT = 1.0  # seconds without a report after which one is due
+DIVERGED = 4.0  # times the lowest loss of an epoch
+
 
 class TrainingError(ValueError):
     """Training cannot go on; the message says why and what to do."""
 
 
 class Task(Protocol):
-    """What is particular to a training: data, loss and validation."""
+    """What is particular to a training: data, loss and validation.
+
+    A task may also have ``iter_validate``, validation as a job, and ``refresh``, which
+    is called before each epoch and says whether the data have changed.
+    """
 
     network: Any
 
@@ -71,6 +78,7 @@ class TrainingRun:
         self.best_weights: dict[str, Tensor] = {}
         self.log: list[dict[str, Any]] = []
         self.seconds = 0.0
+        self._reported = time.monotonic()
         self.half = device.type == "cuda" and config.mixed_precision
         self.scaler = torch.amp.GradScaler("cuda", enabled=self.half)
 
@@ -100,6 +108,9 @@ class TrainingRun:
     def epochs(self) -> Job[None]:
         """Run to the end, or until patience has run out."""
         while self.step < self.config.steps and not self.has_waited():
+            if getattr(self.task, "refresh", bool)():
+                self._forget_best()
+                yield self._report("new labels are in use", {"updated": True})
             start, before = time.monotonic(), self.seconds
             losses: dict[str, float] = {}
             steps = min(self.config.epoch_steps, self.config.steps - self.step)
@@ -108,10 +119,17 @@ class TrainingRun:
                 for name, value in parts.items():
                     losses[name] = losses.get(name, 0.0) + value / steps
                 self.seconds = before + time.monotonic() - start
-                if done % 5 == 4 and done + 1 < steps:
+                if done + 1 < steps and (done % 5 == 4 or self._is_due()):
                     yield self._report(f"loss {parts['loss']:.4f}", {})
-            row = self._finish_epoch(losses, before - start)
+            row = yield from self._finish_epoch(losses, before - start)
             yield self._report(_epoch_text(row), row)
+            self._check_diverged()
+
+    def _forget_best(self) -> None:
+        """Judge anew from here on: scores of other labels do not compare."""
+        self.best, self.waited = -math.inf, 0
+        if self.log:
+            self._save(is_best=False)
 
     def has_waited(self) -> bool:
         """Whether patience has run out."""
@@ -120,7 +138,11 @@ class TrainingRun:
     def _report(self, text: str, values: dict[str, Any]) -> Report:
         left = self.seconds / max(self.step, 1) * (self.config.steps - self.step)
         values = {**values, "seconds": self.seconds, "seconds_left": left}
+        self._reported = time.monotonic()
         return Report(self.step, self.config.steps, text, values)
+
+    def _is_due(self) -> bool:
+        return time.monotonic() - self._reported > PATIENT
 
     def _step(self) -> dict[str, float]:
         rng = np.random.default_rng([self.config.seed, self.step])
@@ -155,12 +177,24 @@ class TrainingRun:
     def _check_finite(self, value: Tensor, name: str) -> None:
         if torch.isfinite(value):
             return
-        kept = "The last checkpoint is kept." if self.folder and self.log else ""
         raise TrainingError(
             f"the {name} became {value.item()} at step {self.step}: lower the "
             f"learning rate (now {self.config.learning_rate:g}) or look for broken "
-            f"pixels in the images. {kept}".rstrip()
+            f"pixels in the images. {self._kept()}".rstrip()
         )
+
+    def _check_diverged(self) -> None:
+        losses = [row["loss"] for row in self.log]
+        if losses[-1] <= max(DIVERGED * min(losses), losses[0]):
+            return
+        raise TrainingError(
+            f"the loss diverges: {losses[-1]:.3g} at step {self.step} after "
+            f"{min(losses):.3g} before. Lower the learning rate (now "
+            f"{self.config.learning_rate:g}). {self._kept()}".rstrip()
+        )
+
+    def _kept(self) -> str:
+        return "The last checkpoint is kept." if self.folder and self.log else ""
 
     def _add_to_average(self) -> None:
         if self.step <= self.config.steps * (1 - self.config.average):
@@ -174,11 +208,13 @@ class TrainingRun:
             else:
                 self.average[name].lerp_(value, 1 / self.averaged)
 
-    def _finish_epoch(self, losses: dict[str, float], offset: float) -> dict[str, Any]:
+    def _finish_epoch(
+        self, losses: dict[str, float], offset: float
+    ) -> Job[dict[str, Any]]:
         row: dict[str, Any] = {"step": self.step, **losses}
         with self.averaged_weights():
             self.network.eval()
-            row |= self.task.validate(self.network, self.device)
+            row |= yield from self._validate()
             score = row.get("score")
             row["is_best"] = score is not None and score > self.best
             if row["is_best"]:
@@ -191,6 +227,21 @@ class TrainingRun:
         self.log.append(plain)
         self._save(bool(row["is_best"]))
         return row
+
+    def _validate(self) -> Job[dict[str, Any]]:
+        """Score held-out data; tell of it where it takes its time."""
+        if not hasattr(self.task, "iter_validate"):
+            return self.task.validate(self.network, self.device)
+        job: Job[dict[str, Any]] = self.task.iter_validate(self.network, self.device)
+        while True:
+            try:
+                report = next(job)
+            except StopIteration as end:
+                found: dict[str, Any] = end.value
+                return found
+            if self._is_due():
+                text = f"{report.text} {report.done} of {report.total}"
+                yield self._report(text, {})
 
     def _save(self, is_best: bool) -> None:
         if self.folder is None:

@@ -24,6 +24,9 @@ def train_cars(
     device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
     folder: Path | None = typer.Option(None, help="Keep checkpoints here."),
     resume: bool = typer.Option(False, "--resume", help="Go on from the folder."),
+    start: str | None = typer.Option(
+        None, help="A model's name or file to start from."
+    ),
 ) -> None:
     """Learn headings from turned crops; parked cars count once.
 
@@ -59,6 +62,7 @@ def train_cars(
         name=output.stem,
         folder=folder,
         resume=resume,
+        start_from=start,
     )
     model = follow(job, "train cars", lambda r: r.text if "loss" in r.values else None)
     model.save(output)

@@ -25,7 +25,9 @@ def membranes(
         "auto", help="Slices to validate on, e.g. 24-29; auto: the last fifth; none."
     ),
     label_kind: str | None = typer.Option(
-        None, help="What labels above 0 are: membranes, cells or labels."
+        None,
+        help="What labels above 0 are: membranes, cells, labels (numbered cells), or "
+        "painted (1 membrane, 2 not, 0 unlabelled).",
     ),
     ignore: int | None = typer.Option(None, help="Label of unlabelled pixels."),
     folder: Path | None = typer.Option(
@@ -33,7 +35,7 @@ def membranes(
     ),
     resume: bool = typer.Option(False, "--resume", help="Go on with a stopped run."),
     start_from: str | None = typer.Option(
-        None, help="A model's name or file to start from."
+        None, "--start", "--start-from", help="A model's name or file to start from."
     ),
     width: int | None = typer.Option(None, help="Width N of the network."),
     steps: int | None = typer.Option(None, help="Weight updates in all."),
@@ -57,10 +59,10 @@ def membranes(
 
     Ctrl-C stops: the model so far is saved, and --resume goes on exactly.
     """
+    from roteq_core.card_text import CardText
     from roteq_core.membrane_examples import read_examples
     from roteq_core.presets import membrane_preset
     from roteq_core.train_membranes import (
-        CardText,
         iter_train_membranes,
         run_folder_of,
         save_unfinished,

@@ -1,0 +1,258 @@
+"""Cars with known headings to learn from, image by image. No torch.
+
+What is held out is the last images or, of one or two images, everything behind a line;
+cars whose crops would cross that line are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from roteq_core.run_folder import fingerprint
+from roteq_core.tables import Car, CarTable, read_car_folder, read_cars
+from roteq_core.tables.car import ACCEPTED, EDITED, REJECTED, REVIEWED
+from roteq_core.tables.table import stem_of
+
+IMAGE_ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
+# How far from its center a car's patch reaches, in lengths of the car.
+PATCH_REACH = 80 / 36 / 2
+SMALLEST_SHARE, LARGEST_SHARE = 0.15, 0.45
+FEWEST = 4  # cars to learn from
+
+
+@dataclass(frozen=True)
+class CarFrame:
+    """An image and the cars in it to learn from.
+
+    Parameters
+    ----------
+    name, cars_name : str
+        Of image and boxes, for people.
+    image : array of shape (H, W), (H, W, 3) or (H, W, 4), or path
+    shape : (int, int)
+        Rows and columns.
+    cars : tuple of Car
+        Each with heading and length.
+    held : tuple of bool
+        Which of them are validated on.
+    region : (int, int, int, int), optional
+        Top, left, bottom and right of what is held out.
+    """
+
+    name: str
+    cars_name: str
+    image: np.ndarray | Path
+    shape: tuple[int, int]
+    cars: tuple[Car, ...]
+    held: tuple[bool, ...] = ()
+    region: tuple[int, int, int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Usable:
+    """Cars that can be learnt from, and how many cannot, by reason."""
+
+    cars: tuple[Car, ...]
+    left_out: dict[str, int]
+
+
+def usable_cars(
+    cars: Sequence[Car], shape: tuple[int, int], *, reviewed_only: bool | None = None
+) -> Usable:
+    """Choose the cars whose heading may be learnt.
+
+    Parameters
+    ----------
+    cars : sequence of Car
+    shape : (int, int)
+        Rows and columns of the image.
+    reviewed_only : bool, optional
+        Only cars that a person accepted or edited; if not given, so if anybody has
+        reviewed any of them. Rejected cars are never learnt from.
+    """
+    if reviewed_only is None:
+        reviewed_only = any(car.status in REVIEWED for car in cars)
+    kept, left_out = [], dict.fromkeys(_REASONS, 0)
+    for car in cars:
+        reason = _reason_against(car, shape, reviewed_only)
+        if reason is None:
+            kept.append(car)
+        else:
+            left_out[reason] += 1
+    return Usable(tuple(kept), {k: v for k, v in left_out.items() if v})
+
+
+_REASONS = (
+    "rejected",
+    "not reviewed",
+    "without a heading",
+    "without a size",
+    "outside the image",
+)
+
+
+def _reason_against(car: Car, shape: tuple[int, int], reviewed: bool) -> str | None:
+    inside = -0.5 <= car.cy <= shape[0] - 0.5 and -0.5 <= car.cx <= shape[1] - 0.5
+    checks = (
+        car.status == REJECTED,
+        reviewed and car.status not in (ACCEPTED, EDITED),
+        car.heading_cw_from_up_deg is None,
+        car.length is None,
+        not inside,
+    )
+    return next((r for r, bad in zip(_REASONS, checks, strict=True) if bad), None)
+
+
+def frames_from_folder(images: Path | str, cars: Path | str) -> list[CarFrame]:
+    """Pair the images of a folder with the cars of a table or a folder of tables."""
+    folder = Path(images)
+    if not folder.exists():
+        raise ValueError(f"there is no file or folder {folder}")
+    listed = sorted(folder.iterdir()) if folder.is_dir() else [folder]
+    listed = [path for path in listed if path.suffix.lower() in IMAGE_ENDINGS]
+    if not listed:
+        raise ValueError(f"there is no image in {folder}")
+    table = read_car_folder(cars) if Path(cars).is_dir() else read_cars(cars)
+    by_stem = _by_stem(table)
+    if list(by_stem) == [""] and len(listed) == 1:
+        by_stem = {listed[0].stem: by_stem[""]}
+    frames = []
+    for path in listed:
+        if path.stem not in by_stem:
+            continue
+        shape = picture_shape(path)
+        found = usable_cars(by_stem[path.stem], shape).cars
+        frames.append(CarFrame(path.name, Path(cars).name, path, shape, found))
+    frames = [frame for frame in frames if frame.cars]
+    if not frames:
+        raise ValueError(
+            f"no car of {cars} with a heading and a length is in the {len(listed)} "
+            f"images of {folder}; it names {sorted(by_stem)[:5]}"
+        )
+    return frames
+
+
+def _by_stem(table: CarTable) -> dict[str, list[Car]]:
+    by_stem: dict[str, list[Car]] = {}
+    for car in table.cars:
+        by_stem.setdefault(stem_of(car.file), []).append(car)
+    return by_stem
+
+
+def picture_shape(path: Path) -> tuple[int, int]:
+    """Give rows and columns of an image file from its header."""
+    from roteq_core.volumes import open_volume
+
+    height, width = open_volume(path).shape[-2:]
+    return height, width
+
+
+def hold_out_cars(frames: Sequence[CarFrame], wish: str = "auto") -> list[CarFrame]:
+    """Choose what is validated on; cars whose crops would reach it are dropped.
+
+    Parameters
+    ----------
+    frames : sequence of CarFrame
+    wish : {"auto", "images", "side", "none"}
+        The last fifth of the images, one side of each, or nothing. "auto": images if
+        there are three or more, else a side.
+    """
+    count = sum(len(frame.cars) for frame in frames)
+    if count < FEWEST:
+        raise ValueError(f"there must be at least {FEWEST} cars, got {count}")
+    if wish == "auto":
+        wish = "images" if len(frames) > 2 else "side"
+    if wish == "images" and len(frames) < 2:
+        raise ValueError("images can be held out only where there are two or more")
+    if wish == "images":
+        first = len(frames) - max(1, len(frames) // 5)
+        return [_held_whole(f, i >= first) for i, f in enumerate(frames)]
+    if wish == "none":
+        return [_held_whole(frame, False) for frame in frames]
+    return [_held_side(frame) for frame in frames]
+
+
+def _held_whole(frame: CarFrame, is_held: bool) -> CarFrame:
+    region = (0, 0, *frame.shape) if is_held else None
+    return replace(frame, held=(is_held,) * len(frame.cars), region=region)
+
+
+def _held_side(frame: CarFrame) -> CarFrame:
+    """Put the line where a fair share lies behind it and the fewest are dropped."""
+    places = np.array([(car.cy, car.cx) for car in frame.cars])
+    reach = np.array([PATCH_REACH * (car.length or 0.0) for car in frame.cars])
+    best: tuple[int, int, int] | None = None  # dropped, axis, line
+    for axis in (1, 0):
+        for line in range(1, frame.shape[axis]):
+            behind = places[:, axis] >= line
+            share = behind.mean()
+            if not SMALLEST_SHARE <= share <= LARGEST_SHARE:
+                continue
+            dropped = int((~behind & (places[:, axis] + reach >= line)).sum())
+            if best is None or dropped < best[0]:
+                best = dropped, axis, line
+    if best is None:
+        return _held_whole(frame, False)
+    return _cut_at(frame, *best[1:])
+
+
+def _cut_at(frame: CarFrame, axis: int, line: int) -> CarFrame:
+    """Hold out what lies behind a line across an axis; drop what would cross it."""
+    kept, held = [], []
+    for car in frame.cars:
+        place = (car.cy, car.cx)[axis]
+        reach = PATCH_REACH * (car.length or 0.0)
+        if place >= line or place + reach < line:
+            kept.append(car)
+            held.append(place >= line)
+    top, left = (0, line) if axis == 1 else (line, 0)
+    region = (top, left, *frame.shape)
+    return replace(frame, cars=tuple(kept), held=tuple(held), region=region)
+
+
+def hold_out_again(
+    frames: Sequence[CarFrame], regions: Mapping[str, Sequence[int] | None]
+) -> list[CarFrame]:
+    """Hold the same regions out of frames whose cars have changed.
+
+    Parameters
+    ----------
+    frames : sequence of CarFrame
+    regions : mapping of str to (top, left, bottom, right) or None
+        By the name of the image.
+    """
+    again = []
+    for frame in frames:
+        region = regions.get(frame.name)
+        if region is None or not any(region[:2]):
+            again.append(_held_whole(frame, region is not None))
+        else:
+            axis = 1 if region[1] else 0
+            again.append(_cut_at(frame, axis, region[axis]))
+    return again
+
+
+def describe_frames(frames: Sequence[CarFrame]) -> dict[str, Any]:
+    """Give plain values for a run folder and a card: sources, counts, fingerprint."""
+    held = sum(sum(frame.held) for frame in frames)
+    return {
+        "images": ", ".join(frame.name for frame in frames),
+        "labels": ", ".join(dict.fromkeys(frame.cars_name for frame in frames)),
+        "cars": sum(len(frame.cars) for frame in frames) - held,
+        "held_out_cars": held,
+        "held_out": {frame.name: frame.region for frame in frames},
+        "fingerprint": fingerprint(*(_numbers(frame) for frame in frames)),
+    }
+
+
+def _numbers(frame: CarFrame) -> np.ndarray:
+    rows = [
+        (car.cx, car.cy, car.length, car.heading_cw_from_up_deg, held)
+        for car, held in zip(frame.cars, frame.held, strict=True)
+    ]
+    return np.array(rows, float).reshape(len(rows), 5)

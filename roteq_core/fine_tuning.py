@@ -1,0 +1,31 @@
+"""Where a fine-tuning starts: the network and the weights of a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from roteq_core.model import load_model
+from roteq_core.training_run import TrainingError
+
+
+def weights_of(start_from: Path | str, task: str) -> tuple[Any, dict[str, Tensor]]:
+    """Give the network config and the weights of a model to start from.
+
+    Parameters
+    ----------
+    start_from : str or path
+        A shipped name or a file, of a single network.
+    task : str
+        What the model must be for.
+    """
+    model = load_model(start_from, task=task)
+    if len(model.networks) != 1:
+        raise TrainingError(
+            f"{start_from} is an ensemble of {len(model.networks)} networks; start "
+            "from a single one"
+        )
+    (network,) = model.networks
+    return network.config, network.state_dict()
