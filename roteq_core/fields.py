@@ -7,6 +7,8 @@ Which layers there are is in `roteq_core.field_layers`, how a field is computed 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from roteq_core.card import ModelCard
+from roteq_core.card import ModelCard, file_hash, find_model
 from roteq_core.device import choose_device
 from roteq_core.field_layers import (
     FieldLayer,
@@ -29,6 +31,7 @@ from roteq_core.layers import RotConv
 from roteq_core.model import Model
 from roteq_core.normalize import Normalization, fit_normalization
 from roteq_core.orient import DEFAULT_LENGTH_PX
+from roteq_core.plane_writer import write_planes
 from roteq_core.resample import resample, scaled_shape
 from roteq_core.segment import LARGEST_ZOOM
 from roteq_core.serving import Area, warm_model
@@ -135,6 +138,46 @@ def iter_field_part(
         raise ValueError(f"the area must hold pixels of {volume.shape[1:]}, got {area}")
     normalization = fit_normalization(volume, inverted=options.inverted)
     return (yield from iter_field((part, normalization), options, filters=filters))
+
+
+def iter_field_file(
+    source: Path | str,
+    output: Path | str,
+    options: FieldOptions,
+    *,
+    plane: int = 0,
+    area: Area | None = None,
+    filters: Sequence[int] | None = None,
+) -> Job[Path]:
+    """Write the fields of a layer to a TIFF: a plane for each filter, channels u and v.
+
+    See `iter_field_part` for the parameters. Where the vectors lie is in the recipe of
+    the file (`read_recipe`): "first" and "step".
+    """
+    output = Path(output)
+    if output.suffix.lower() not in (".tif", ".tiff"):
+        raise ValueError(f"output must be a .tif file, got {output}")
+    if output.exists() and output.samefile(source):
+        raise ValueError(f"the output {output} must not be the input itself")
+    found = yield from iter_field_part(
+        source, options, plane=plane, area=area, filters=filters
+    )
+    recipe = {
+        "job": "field",
+        "version": version("napari-roteq"),
+        "model_hash": file_hash(find_model(options.model)),
+        "options": asdict(options),
+        "source": Path(source).name,
+        "plane": plane,
+        "area": area,
+        "filters": found.filters,
+        "first": found.first,
+        "step": found.step,
+    }
+    with write_planes(output, len(found.field), recipe=recipe, channels=True) as write:
+        for field in found.field:
+            write(field)
+    return output
 
 
 def turned_filters(options: FieldOptions) -> np.ndarray:

@@ -13,6 +13,7 @@ from roteq_core.cli import (
     demo,
     doctor,
     equivariance,
+    field,
     find_cars,
     models,
     networks,
@@ -40,6 +41,7 @@ app.command()(equivariance.equivariance)
 app.command()(segment.segment)
 app.command()(score.score)
 app.command()(robustness.robustness)
+app.command()(field.field)
 app.command()(orient.orient)
 app.command("find-cars")(find_cars.find_cars)
 app.add_typer(models.app, name="models")

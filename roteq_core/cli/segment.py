@@ -76,14 +76,14 @@ def _segment_part(
 ) -> None:
     from roteq_core.serving import iter_segment_part_file
 
-    part = None if area is None else _area(area)
+    part = None if area is None else read_area(area)
     for source, target in pairs:
         job = iter_segment_part_file(source, target, options, plane=plane, area=part)
         for path in follow(job, source.name):
             say(f"wrote {path}")
 
 
-def _area(text: str) -> tuple[int, int, int, int]:
+def read_area(text: str) -> tuple[int, int, int, int]:
     """Read "0,10,100,200" as top, left, bottom, right."""
     try:
         top, left, bottom, right = (int(word) for word in text.split(","))
