@@ -14,7 +14,7 @@ from qtpy.QtCore import (  # type: ignore[attr-defined]
     Qt,
     Signal,
 )
-from qtpy.QtWidgets import QHeaderView, QTableView, QWidget
+from qtpy.QtWidgets import QTableView, QWidget
 
 from roteq_core.tables import Car, CarTable
 
@@ -43,6 +43,14 @@ _COLUMNS: dict[str, tuple[Callable[[Car], _Value], str, str]] = {
     "Status": (lambda car: car.status, "{}", "Who says so, or why nothing is said"),
 }
 _HEADERS = ("Car", *_COLUMNS)
+_WIDEST = {
+    "Heading": "360°",
+    "±": "99.9°",
+    "Flip": "100%",
+    "Score": "0.99",
+    "Status": "outside image",
+}
+_PADDING = 16  # pixels around a text
 
 
 class _CarModel(QAbstractTableModel):
@@ -52,10 +60,23 @@ class _CarModel(QAbstractTableModel):
         super().__init__(parent)
         self._cars: tuple[Car, ...] = ()
 
+    @property
+    def cars(self) -> tuple[Car, ...]:
+        return self._cars
+
+    def has_values(self, header: str) -> bool:
+        value_of = _COLUMNS[header][0]
+        return any(value_of(car) not in (None, "") for car in self._cars)
+
     def set_cars(self, cars: tuple[Car, ...]) -> None:
         self.beginResetModel()
         self._cars = cars
         self.endResetModel()
+
+    def set_car(self, row: int, car: Car) -> None:
+        self._cars = (*self._cars[:row], car, *self._cars[row + 1 :])
+        last = self.columnCount() - 1
+        self.dataChanged.emit(self.index(row, 0), self.index(row, last))
 
     def rowCount(self, parent: Any = None) -> int:
         return len(self._cars)
@@ -88,11 +109,21 @@ class _CarModel(QAbstractTableModel):
 
 
 class CarTableView(QTableView):
-    """Show cars; rows are chosen by the user or with `choose`."""
+    """Show cars; rows are chosen by the user or with `choose`.
+
+    Parameters
+    ----------
+    parent : QWidget, optional
+        As in Qt.
+    is_sortable : bool
+        Whether a click on a column's title sorts; otherwise rows stay as given.
+    """
 
     chosen = Signal(list)  # numbers of cars, when the user chose them
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, parent: QWidget | None = None, *, is_sortable: bool = True
+    ) -> None:
         super().__init__(parent)
         self._model = _CarModel(self)
         self._sorted = QSortFilterProxyModel(self)
@@ -100,15 +131,20 @@ class CarTableView(QTableView):
         self._sorted.setSourceModel(self._model)
         self._is_told = False  # whether `choose` is at work
         self.setModel(self._sorted)
-        self.setSortingEnabled(True)
-        self.sortByColumn(0, Qt.SortOrder.AscendingOrder)
+        if is_sortable:
+            self.setSortingEnabled(True)
+            self.sortByColumn(0, Qt.SortOrder.AscendingOrder)
         self.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
         self.setMinimumHeight(110)
         header, numbers = self.horizontalHeader(), self.verticalHeader()
         assert header is not None
         assert numbers is not None
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        self.setWordWrap(False)
+        self.setHorizontalScrollMode(QTableView.ScrollMode.ScrollPerPixel)
+        header.setMinimumSectionSize(_PADDING)
+        header.setStretchLastSection(True)
         numbers.hide()
+        self._fit_columns()
         self._selection().selectionChanged.connect(self._on_selection)
 
     def show_table(self, table: CarTable) -> None:
@@ -116,6 +152,24 @@ class CarTableView(QTableView):
         self._is_told = True
         self._model.set_cars(table.cars)
         self._is_told = False
+        self._fit_columns()
+
+    def show_car(self, row: int, car: Car) -> None:
+        """Show a car of the table as it is now."""
+        self._model.set_car(row, car)
+
+    def _fit_columns(self) -> None:
+        """Make columns as wide as their titles and the widest text they may hold."""
+        metrics, title = self.fontMetrics(), self.horizontalHeader()
+        assert title is not None
+        ids = [car.id or str(row) for row, car in enumerate(self._model.cars[:200], 1)]
+        for column, header in enumerate(_HEADERS):
+            texts = ids if column == 0 else [_WIDEST[header]]
+            wide = max(map(metrics.horizontalAdvance, texts), default=0)
+            needed = max(wide, title.sectionSizeHint(column) - _PADDING)
+            self.setColumnWidth(column, needed + _PADDING)
+            is_empty = column > 0 and not self._model.has_values(header)
+            self.setColumnHidden(column, is_empty and len(self._model.cars) > 0)
 
     def choice(self) -> list[int]:
         """Give the numbers of the chosen cars."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,7 @@ def cars_of_layer(layer: Any, image: Any, index: Index = ()) -> CarTable:
     shapes = [places[row] for row in rows]
     table = layer.metadata.get(TABLE)
     if table is None or "car" not in layer.features:
-        return CarTable(tuple(_car_of_shape(points) for points in shapes))
+        return CarTable(tuple(car_of_shape(points) for points in shapes))
     features = {"car": np.asarray(layer.features["car"])[rows]}
     return cars_in_shapes(shapes, features, table)
 
@@ -95,7 +95,7 @@ def _in_plane(places: np.ndarray, index: Index) -> np.ndarray:
     return np.all(np.abs(places[:, :-2] - np.array(index, float)) <= 0.5, axis=1)
 
 
-def _car_of_shape(points: np.ndarray) -> Car:
+def car_of_shape(points: np.ndarray) -> Car:
     """Give center and size of any shape (N, D)."""
     corners = row_column(points[:, -2:])
     low, high = corners.min(0), corners.max(0)
@@ -127,9 +127,17 @@ def with_sizes(table: CarTable, length: float | None = None) -> CarTable:
     length : float, optional
         Pixels; the median of the other cars if not given.
     """
-    known = [car.length for car in table.cars if car.length is not None]
-    usual = length or (float(np.median(known)) if known else _LENGTH)
+    usual = length or typical_size(table.cars)[0]
     return table.with_cars(_with_size(car, usual) for car in table.cars)
+
+
+def typical_size(cars: Iterable[Car]) -> tuple[float, float]:
+    """Give the median length and width of cars in pixels, or a usual guess."""
+    cars = list(cars)
+    lengths = [car.length for car in cars if car.length is not None]
+    widths = [car.width for car in cars if car.width is not None]
+    length = float(np.median(lengths)) if lengths else _LENGTH
+    return length, float(np.median(widths)) if widths else _WIDTH * length
 
 
 def _with_size(car: Car, usual: float) -> Car:

@@ -213,7 +213,7 @@ def update_or_add(viewer: Any, layer_data: LayerData) -> Layer:
         viewer.layers.remove(old)
         viewer.layers.insert(place, new)
         return new
-    _refill(old, new)
+    refill(old, new)
     return old
 
 
@@ -231,7 +231,7 @@ def set_plane(layer: Layer, index: Index, plane: np.ndarray) -> None:
     layer.refresh()
 
 
-def _refill(old: Layer, new: Layer) -> None:
+def refill(old: Layer, new: Layer) -> None:
     """Give a layer the content and the place of another one of its kind."""
     if hasattr(new, "shape_type"):  # Shapes: the types come along with the corners
         old.data = list(zip(new.data, new.shape_type, strict=True))

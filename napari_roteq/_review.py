@@ -199,17 +199,21 @@ class ReviewQueue(ReviewActions):
         order: Order = "uncertain",
         *,
         statuses: Iterable[str] | None = None,
+        file: str | None = None,
         seed: int = 0,
         sample: int | None = None,
     ) -> None:
         """Put the cars in a new order, show those of some statuses, and start over.
 
-        The order stays as it is until it is set again, whatever edits change. See
+        The order stays as it is until it is set again, whatever edits change. With
+        `file`, only cars of that image are on the way. See
         `napari_roteq._review_order.ordered`.
         """
         shown = None if statuses is None else frozenset(statuses)
         cars = {
-            car.id: car for car in self._cars if shown is None or car.status in shown
+            car.id: car
+            for car in self._cars
+            if (shown is None or car.status in shown) and file in (None, car.file)
         }
         self._route.set_order(ordered(cars, order, seed=seed, sample=sample), shown)
         self.moved.emit(self.current)

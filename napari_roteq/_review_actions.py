@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -63,6 +63,14 @@ class ReviewActions:
     def car(self, which: str | int | None = None) -> Car:
         """Give a car by id or row, or the current one."""
         return self._cars.by_id[self.id_of(which)]
+
+    def find(self, car_id: str) -> Car | None:
+        """Give a car by id; None if it is there no more."""
+        return self._cars.by_id.get(car_id)
+
+    def cars(self) -> Iterator[Car]:
+        """Go through all cars in the table's order."""
+        return iter(self._cars)
 
     def id_of(self, which: str | int | None = None) -> str:
         """Give the id of a car named by id or row, or of the current one."""
@@ -135,18 +143,24 @@ class ReviewActions:
         heading_sd_deg: float | None = None,
         p_flip: float | None = None,
         source: str = "",
+        keep_heading: bool = False,
     ) -> Edit:
-        """Take a model's word for a heading, such as that of a car just added."""
+        """Take a model's word for a heading, such as that of a car just added.
+
+        With `keep_heading` a person's own heading stands, and the model's is only
+        written beside it.
+        """
         car = self.car(which)
-        told = car.with_heading(
-            heading_cw_from_up_deg,
-            machine_heading_cw_from_up_deg=heading_cw_from_up_deg,
-            heading_sd_deg=heading_sd_deg,
-            p_flip=p_flip,
-            source=source,
-            status=MACHINE,
-        )
-        return self._replace("predict", car, told)
+        told: dict[str, Any] = {
+            "machine_heading_cw_from_up_deg": heading_cw_from_up_deg,
+            "heading_sd_deg": heading_sd_deg,
+            "p_flip": p_flip,
+            "source": source,
+        }
+        if keep_heading:
+            return self._replace("predict", car, replace(car, **told))
+        after = car.with_heading(heading_cw_from_up_deg, **told, status=MACHINE)
+        return self._replace("predict", car, after)
 
     def add(self, car: Car) -> Edit:
         """Add a car that was missed, and go to it; its id is given here."""
@@ -162,9 +176,16 @@ class ReviewActions:
 
     def delete(self, which: str | int | None = None) -> Edit:
         """Take a car out of the table."""
-        car = self.car(which)
-        change = Change(car.id, car, None, self._cars.row_of(car.id))
-        return self._do("delete", (change,))
+        return self.delete_all([self.id_of(which)])
+
+    def delete_all(self, which: Iterable[str | int]) -> Edit:
+        """Take several cars out of the table in one action."""
+        ids = {self.id_of(each) for each in which}
+        rows = sorted((self._cars.row_of(car_id), car_id) for car_id in ids)
+        changes = tuple(
+            Change(car_id, self.car(car_id), None, row) for row, car_id in rows[::-1]
+        )
+        return self._do("delete", changes)
 
     def apply_external(self, which: str | int, corners: npt.ArrayLike) -> Edit | None:
         """Take over a box that was changed with napari's own handles.

@@ -10,6 +10,8 @@ from typing import Any
 
 import napari.settings
 
+_unkept: dict[str, Any] = {}
+
 
 def _setting(default: Any, group: str) -> Any:
     return field(default=default, metadata={"group": group})
@@ -29,12 +31,18 @@ class Settings:
         Whether opening a widget starts the compute process.
     vectors : int
         The most vectors to draw at once.
+    reviewer : str
+        Goes into the cars one reviews; empty for the name of the login.
+    keys : str
+        Keys of the review that differ from ours, as in "flip=G, accept=Enter".
     """
 
     device: str = _setting("auto", "compute")
     tile: int = _setting(0, "compute")
     warm_up: bool = _setting(True, "compute")
     vectors: int = _setting(10_000, "display")
+    reviewer: str = _setting("", "review")
+    keys: str = _setting("", "review")
 
 
 def read_settings() -> Settings:
@@ -43,8 +51,19 @@ def read_settings() -> Settings:
     chosen: dict[str, Any] = {}
     for each in fields(Settings):
         group = getattr(groups, each.metadata["group"], None)
-        chosen[each.name] = getattr(group, each.name, each.default)
+        default = _unkept.get(each.name, each.default)
+        chosen[each.name] = getattr(group, each.name, default)
     return Settings(**chosen)
+
+
+def write_setting(name: str, value: Any) -> None:
+    """Keep a preference; forgotten at the end where napari keeps none."""
+    (each,) = (each for each in fields(Settings) if each.name == name)
+    group = getattr(_groups(), each.metadata["group"], None)
+    if group is None:
+        _unkept[name] = value
+    else:
+        setattr(group, name, value)
 
 
 def _groups() -> Any:

@@ -1,0 +1,377 @@
+"""Review the headings of cars from the keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from napari.layers import Layer
+from napari.utils.notifications import show_info
+from qtpy.QtCore import QTimer
+from qtpy.QtWidgets import QFileDialog, QStackedWidget, QVBoxLayout, QWidget
+
+from napari_roteq._errors import JobError, explain_exception
+from napari_roteq._model_choice import spelled
+from napari_roteq._review import ReviewQueue
+from napari_roteq._review_begin import (
+    begin,
+    boxes_to_hide,
+    discard,
+    frame_for,
+    recover,
+    write_back,
+)
+from napari_roteq._review_export import FILTERS, export_review
+from napari_roteq._review_frame import Frame
+from napari_roteq._review_keys import KeyBinder, read_keys
+from napari_roteq._review_open import OpenReview
+from napari_roteq._review_panel import ReviewPanel
+from napari_roteq._review_recent import remember_table
+from napari_roteq._review_recovery import Unfinished
+from napari_roteq._review_sources import file_in_table
+from napari_roteq._review_start import StartPage
+from napari_roteq._segment_source import path_of
+from napari_roteq._session import Session
+from roteq_core.tables import Disagreement, FileChangedError
+
+
+class ReviewWidget(QWidget):
+    """Go through cars one by one, and set right what is wrong.
+
+    Parameters
+    ----------
+    napari_viewer : Viewer
+        Where the layers are.
+    session : Session, optional
+        The viewer's own by default.
+    """
+
+    def __init__(self, napari_viewer: Any, *, session: Session | None = None) -> None:
+        super().__init__()
+        self._viewer = napari_viewer
+        self._session = session or Session.of(napari_viewer)
+        self._review: OpenReview | None = None
+        self._error: JobError | None = None
+        self._boxes: Layer | None = None  # what the cars came from
+        self._hidden: list[Layer] = []
+        self._page = StartPage(napari_viewer, self._session)
+        self._panel = ReviewPanel(napari_viewer)
+        self._keys = KeyBinder(napari_viewer, self.run)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self._page)
+        self._stack.addWidget(self._panel)
+        layout = QVBoxLayout(self)
+        layout.addWidget(self._stack)
+        self._panel.show_keys(read_keys())
+        self._connect()
+
+    def _connect(self) -> None:
+        page, panel = self._page, self._panel
+        page.start.clicked.connect(self.start)
+        page.resume_asked.connect(self._on_resume)
+        page.discard_asked.connect(self._on_discard)
+        panel.commanded.connect(self.run)
+        panel.heading_typed.connect(self._on_typed)
+        panel.follow_chosen.connect(self._on_follow)
+        panel.queue.order_chosen.connect(self._on_order)
+        panel.queue.car_chosen.connect(self._on_car)
+        panel.agreement.chosen.connect(self._on_disagreement)
+        panel.agreement.failed.connect(self._fail)
+        panel.keys.changed.connect(self._on_keys)
+        panel.tabs.currentChanged.connect(self._on_tab)
+        panel.save.clicked.connect(self.save)
+        panel.export.clicked.connect(self._on_export)
+        panel.finish.clicked.connect(self.finish)
+
+    @property
+    def review(self) -> OpenReview | None:
+        """The review that is open."""
+        return self._review
+
+    @property
+    def queue(self) -> ReviewQueue | None:
+        """The cars under review."""
+        return None if self._review is None else self._review.queue
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the model has still to answer."""
+        return self._review is not None and self._review.asker.is_running
+
+    @property
+    def error(self) -> JobError | None:
+        """What went wrong last, if anything did."""
+        return self._error
+
+    def choose(self, boxes: Layer, image: Layer | None = None) -> None:
+        """Choose what to review; `start` begins."""
+        self._page.choose(boxes, image)
+
+    def start(self) -> None:
+        """Begin a review of what was chosen."""
+        page = self._page
+        boxes, path = page.boxes.layer(), page.path()
+        if path is None:
+            self._fail(JobError("There is nothing to review: choose boxes or a table."))
+            return
+        frame, reviewer = page.frame(), page.reviewer.text().strip()
+        self._try(lambda: self._open(begin(path, boxes, frame, reviewer), frame, boxes))
+
+    def _on_resume(self, unfinished: Unfinished) -> None:
+        reviewer = self._page.reviewer.text().strip()
+
+        def go_on() -> None:
+            frame = frame_for(self._viewer, self._page.frame(), unfinished.table)
+            queue = recover(unfinished, frame, reviewer)
+            self._open(queue, frame, None)
+            if queue.conflicts:
+                self._panel.tell("\n".join(queue.conflicts))
+
+        self._try(go_on)
+
+    def _on_discard(self, unfinished: Unfinished) -> None:
+        self._try(lambda: show_info(discard(unfinished)))
+        self._page.look_for_unfinished()
+
+    def _open(
+        self, queue: ReviewQueue, frame: Frame | None, boxes: Layer | None
+    ) -> None:
+        """Show a queue: layers, keys, mouse, lists."""
+        assert queue.path is not None
+        frame = frame or frame_for(self._viewer, None, queue.path)
+        self._page.show_error("")
+        self._error = None
+        remember_table(queue.path, path_of(frame.layer))
+        self._boxes = boxes
+        self._hidden = boxes_to_hide(self._viewer, boxes)
+        for layer in self._hidden:
+            layer.visible = False
+        file = file_in_table(queue.table, frame)
+        review = OpenReview(
+            self._viewer, queue, frame, model=self._model, file=file, parent=self
+        )
+        self._review = review
+        review.changed.connect(self._on_changed)
+        review.moved.connect(self._show_car)
+        review.typing.connect(self._panel.type_heading)
+        review.tool_changed.connect(self._panel.show_tool)
+        review.told.connect(self._panel.tell)
+        review.failed.connect(self._fail)
+        self.destroyed.connect(queue.close)
+        self._panel.agreement.table_of = lambda: queue.table
+        self._on_follow(self._panel.follow.currentData())
+        self._panel.tell("")
+        self._stack.setCurrentWidget(self._panel)
+        self._bind_keys()
+        self._on_order()
+
+    def _model(self) -> str | None:
+        model = self._page.model.model()
+        return None if model is None else spelled(model)
+
+    def run(self, command: str) -> None:
+        """Do a command of the review, as its key and its button do."""
+        if self._review is not None:
+            self._error = None
+            self._panel.tell("")
+            self._review.run(command)
+
+    def _on_typed(self, degrees: float) -> None:
+        if self._review is not None:
+            self._review.set_heading(degrees)
+
+    def _on_follow(self, follow: Any) -> None:
+        if self._review is not None:
+            self._review.follow = follow
+
+    def _on_order(self) -> None:
+        if self._review is not None:
+            queue = self._review.queue
+            self._panel.queue.apply_to(queue, self._review.file)
+            self._panel.queue.show_queue(queue)
+            self._show_all()
+
+    def _on_car(self, car_id: str) -> None:
+        if self.queue is not None and car_id != self.queue.current:
+            self.queue.go_to(car_id)
+
+    def _on_disagreement(self, each: Disagreement) -> None:
+        review = self._review
+        if review is None:
+            return
+        if each.first is not None and review.queue.find(each.first.id) is not None:
+            review.queue.go_to(each.first.id)
+        elif each.second is not None:
+            review.look_at(each.second)
+
+    def _on_keys(self, keys: dict[str, str]) -> None:
+        self._panel.show_keys(keys)
+        if self._keys.is_bound:
+            self._bind_keys()
+
+    def _on_changed(self, edit: Any) -> None:
+        if self.queue is not None:
+            self._panel.queue.show_edit(edit, self.queue)
+            self._show_all()
+
+    def _on_tab(self) -> None:
+        is_rose_seen = self._panel.tabs.currentWidget() is self._panel.progress
+        if self.queue is not None and is_rose_seen:
+            self._panel.progress.show_cars(self.queue.cars())
+
+    def _show_all(self) -> None:
+        queue = self.queue
+        assert queue is not None
+        self._panel.show_stats(queue.stats())
+        self._on_tab()
+        self._show_car()
+
+    def _show_car(self) -> None:
+        review, panel = self._review, self._panel
+        assert review is not None
+        queue, car = review.queue, review.car
+        panel.queue.show_current(queue)
+        place, count = panel.queue.place_of(queue.current)
+        star = "" if queue.is_saved else " *"
+        name = "" if queue.path is None else queue.path.name
+        panel.title.setText(f"<b>{name}</b>{star} · {place} of {count}")
+        panel.show_facts(car)
+        panel.buttons["undo"].setEnabled(queue.can_undo)
+        panel.buttons["redo"].setEnabled(queue.can_redo)
+        drawn = None if car is None else review.layers.drawable(car)
+        has_front = car is not None and car.heading_cw_from_up_deg is not None
+        panel.loupe.show_car(review.frame, drawn, has_front)
+
+    def save(self) -> bool:
+        """Write the table; ask first if somebody else has changed it."""
+        return self._save(None, is_sure=False)
+
+    def _save(self, path: Path | None, *, is_sure: bool) -> bool:
+        if self.queue is None:
+            return False
+        self._panel.question.dismiss()
+        try:
+            self.queue.save(path, overwrite_changed=is_sure)
+        except FileChangedError as error:
+            self._ask_about(path, str(error))
+            return False
+        except (ValueError, OSError) as error:
+            self._fail(explain_exception(error))
+            return False
+        assert self.queue.path is not None
+        self._panel.tell(f"Saved {len(self.queue)} cars as {self.queue.path.name}.")
+        self._write_back()
+        self._show_car()
+        return True
+
+    def _ask_about(self, path: Path | None, text: str) -> None:
+        answers: dict[str, Callable[[], Any]] = {
+            "Overwrite": lambda: self._save(path, is_sure=True),
+            "Save as …": self._on_save_as,
+            "Cancel": lambda: None,
+        }
+        self._panel.question.ask(
+            f"{text[0].upper()}{text[1:]}. Nothing was saved.", answers
+        )
+
+    def _on_save_as(self) -> None:
+        path, _ = QFileDialog.getSaveFileName(
+            self,
+            "Save the review as",
+            str(self.queue and self.queue.path),
+            "CSV (*.csv)",
+        )
+        if path:  # the dialog has asked whether to overwrite
+            self._save(
+                Path(path), is_sure=Path(path) != (self.queue and self.queue.path)
+            )
+
+    def _on_export(self) -> None:
+        path, chosen = QFileDialog.getSaveFileName(
+            self, "Export the cars", "cars", ";;".join(FILTERS)
+        )
+        if path:
+            self.export(path, chosen)
+
+    def export(self, path: str, chosen: str = "") -> None:
+        """Write a copy of the reviewed cars; see `export_review`."""
+        if self._review is None:
+            return
+        try:
+            _, text = export_review(
+                self._review.queue.table, path, chosen, self._review.frame
+            )
+        except (ValueError, OSError) as error:
+            self._fail(explain_exception(error))
+            return
+        self._panel.tell(text)
+
+    def finish(self) -> None:
+        """Close the review; ask first what becomes of unsaved actions."""
+        if self.queue is None or self.queue.is_saved:
+            self.close_review()
+            return
+        answers: dict[str, Callable[[], Any]] = {
+            "Save": lambda: self.close_review() if self.save() else None,
+            "Keep for later": self.close_review,
+            "Cancel": lambda: None,
+        }
+        text = "There are unsaved actions; they also wait in the journal."
+        self._panel.question.ask(text, answers)
+
+    def close_review(self) -> None:
+        """Close the review as it is: what was not saved is offered again."""
+        review, self._review = self._review, None
+        if review is None:
+            return
+        self._keys.unbind()
+        self._panel.question.dismiss()
+        self._panel.loupe.show_car(None, None, False)
+        self._write_back(review)
+        review.close()
+        review.deleteLater()
+        for layer in self._hidden:
+            layer.visible = True
+        self._hidden = []
+        self._stack.setCurrentWidget(self._page)
+        self._page.look_for_unfinished()
+
+    def _write_back(self, review: OpenReview | None = None) -> None:
+        review = review or self._review
+        if review is not None and self._boxes in self._viewer.layers:
+            write_back(self._boxes, review.queue, review.frame)
+
+    def _bind_keys(self) -> None:
+        if self._review is not None:
+            self._keys.bind(self._review.layers.box, read_keys())
+
+    def showEvent(self, event: Any) -> None:
+        """Take the keys, and look for reviews that were not finished."""
+        super().showEvent(event)
+        if self._review is not None:
+            self._bind_keys()
+        else:
+            self._page.look_for_unfinished()
+
+    def hideEvent(self, event: Any) -> None:
+        """Give the keys back while the widget is not seen."""
+        super().hideEvent(event)
+        self._keys.unbind()
+        QTimer.singleShot(0, self._on_hidden)
+
+    def _on_hidden(self) -> None:
+        """End the review if the dock was closed, and not only hidden."""
+        if self.parentWidget() is None and not self.isVisible():
+            self.close_review()
+
+    def _try(self, do: Callable[[], Any]) -> None:
+        try:
+            do()
+        except (ValueError, OSError) as error:
+            self._fail(explain_exception(error))
+
+    def _fail(self, error: Any) -> None:
+        self._error = error if isinstance(error, JobError) else explain_exception(error)
+        self._page.show_error(self._error.sentence)
+        self._panel.tell(f"⚠ {self._error.sentence}")
