@@ -7,7 +7,7 @@ the viewer's forms read them from here. No torch, so that the viewer may import 
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 
@@ -120,21 +120,35 @@ class CarNetConfig:
         low=1,
         high=2,
     )
+    hidden: int = option(
+        0,
+        "Templates",
+        "Filters over the whole crop, mixed around the circle; 0 for the paper's one.",
+        low=0,
+        high=256,
+    )
     turning: TurningConfig = TurningConfig(orientations=20)
 
     def __post_init__(self) -> None:
         check_options(self)
         _check_odd(self.kernel_size)
 
+    @property
+    def whole_turning(self) -> TurningConfig:
+        """How whole-crop filters turn: several are more finely divided than others."""
+        return replace(self.turning, frequencies=4) if self.hidden else self.turning
+
 
 PAPER_CARS_TURNING = TurningConfig(21, "bilinear", frequencies=None, refine=False)
 # The paper gives no filters for its 5k network; these come to 5.4k.
 CAR_NETS: dict[str, CarNetConfig] = {
     "wide": CarNetConfig(
-        filters=(6, 10, 10),
+        filters=(8, 12, 12),
         kernel_size=7,
+        in_maps=3,
         crop=47,
         first_stride=2,
+        hidden=24,
         turning=TurningConfig(orientations=12, frequencies=3),
     ),
     "9k": CarNetConfig(),

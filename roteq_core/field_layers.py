@@ -245,7 +245,8 @@ def _car_layers(config: CarNetConfig) -> list[FieldLayer]:
         trail, side = trail.pooled(), -(-side // 2)
     trail = trail.convolved(side, 0)
     maps = config.filters[-1]
-    layers.append(trail.layer("whole", "Heading", 1, side, maps, turning))
+    count, turning = config.hidden or 1, config.whole_turning
+    layers.append(trail.layer("whole", "Heading", count, side, maps, turning))
     return layers
 
 

@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from roteq_core import functional as rf
+from roteq_core.circle_head import CircleHead
 from roteq_core.config import (
     CarFinderNetConfig,
     CarNetConfig,
@@ -176,6 +177,7 @@ class CarNet(nn.Module):
 
     Rotating convolutions without padding, one 2×2 pooling, and one filter over the
     whole remaining map, whose R responses shift around the circle as the car turns.
+    With `hidden` there are several such filters, and a `CircleHead` mixes them.
 
     Parameters
     ----------
@@ -201,18 +203,23 @@ class CarNet(nn.Module):
         )
         self.pool = FieldMaxPool(2) if config.first_stride == 1 else nn.Identity()
         side = _car_net_side(config)
+        last, hidden = config.filters[-1], config.hidden
         self.whole = rot_conv(
-            turning, config.filters[-1], 1, side, pool="none", padding=0
+            config.whole_turning, last, hidden or 1, side, pool="none", padding=0
         )
-        with torch.no_grad():  # start undecided: all headings about equally likely
-            self.whole.weight.mul_(0.1)
+        self.head = CircleHead(hidden) if hidden else None
+        if self.head is None:
+            with torch.no_grad():  # start undecided: all headings about equally likely
+                self.whole.weight.mul_(0.1)
 
     def forward(self, image: Tensor) -> Tensor:
         """(B, C, crop, crop) → R responses (B, R), or (B, R, H', W') if larger."""
         x = image
         for block, norm in zip(self.blocks, self.norms, strict=True):
             x = norm(block(x))
-        responses: Tensor = self.whole(self.pool(x))[:, 0]  # (B, R, H', W')
+        templates = self.whole(self.pool(x))  # (B, F, R, H', W')
+        mixed = templates[:, 0] if self.head is None else self.head(templates)
+        responses: Tensor = mixed  # (B, R, H', W')
         return responses[..., 0, 0] if responses.shape[-1] == 1 else responses
 
     def direction(self, responses: Tensor) -> Tensor:

@@ -26,6 +26,46 @@ def random_gray(colors: Tensor, rng: np.random.Generator) -> Tensor:
     return torch.stack([gray, colors[:, 3]], 1)
 
 
+def random_color(colors: Tensor, rng: np.random.Generator) -> Tensor:
+    """Change tint and saturation of colors (n, 3 + 1, s, s); some become gray."""
+    count = len(colors)
+    gray = random_gray(colors, rng)[:, :1]
+    fullness = rng.uniform(0.3, 1.5, (count, 1, 1, 1))
+    fullness = np.where(_chance(count, 0.3, rng), 0.0, fullness)
+    tint = _tensor(np.exp(rng.normal(0, 0.08, (count, 3, 1, 1)) * (fullness > 0)))
+    values = (gray + _tensor(fullness) * (colors[:, :3] - gray)) * tint
+    return torch.cat([values, colors[:, 3:]], 1)
+
+
+def random_light(colors: Tensor, strength: float, rng: np.random.Generator) -> Tensor:
+    """Light the middle of crops (n, 3 + 1, s, s) from one side, and let it glint.
+
+    A low sun makes one end of a car bright and warm and the other dim and blue, and
+    shines back from glass: none of it tells which end is the front.
+    """
+    if not strength:
+        return colors
+    count, side = len(colors), colors.shape[-1]
+    one = (count, 1, 1, 1)
+    middle = torch.arange(side) - (side - 1) / 2
+    y, x = middle[:, None], middle[None]
+    angle = rng.uniform(0, 2 * math.pi, one)
+    along = _tensor(np.cos(angle)) * x + _tensor(np.sin(angle)) * y
+    reach = np.where(_chance(count, 0.6, rng), rng.uniform(0.2, 0.4, one), 3.0) * side
+    window = torch.exp((x * x + y * y) / _tensor(-2 * reach * reach))
+    slope = rng.normal(0, 0.35, one) + rng.normal(0, 0.12, (count, 3, 1, 1))
+    slope = _tensor(slope * _chance(count, 0.6, rng) * strength / (0.3 * side))
+    gain = (slope * (along * window)).clamp(-1.2, 1.2).exp()
+    place = rng.normal(0, 0.15, (2, *one)) * side
+    size = rng.uniform(0.02, 0.09, one) * side
+    far = (x - _tensor(place[0])) ** 2 + (y - _tensor(place[1])) ** 2
+    depth = rng.uniform(-0.4, 0.7, one) * np.array([1.1, 1, 0.8])[:, None, None]
+    depth = _tensor(depth * _chance(count, 0.3 * strength, rng))
+    glint = depth * torch.exp(far / _tensor(-2 * size * size))
+    values = (colors[:, :3] * gain + glint).clamp(0, 1.5)
+    return torch.cat([values, colors[:, 3:]], 1)
+
+
 def random_look(crops: Tensor, strength: float, rng: np.random.Generator) -> Tensor:
     """Change light, contrast, sharpness and coding of crops.
 
@@ -115,8 +155,12 @@ def _blur(values: Tensor, strength: float, rng: np.random.Generator) -> Tensor:
 def _noise(values: Tensor, strength: float, rng: np.random.Generator) -> Tensor:
     count = len(values)
     level = rng.uniform(0, 0.05, (count, 1, 1, 1)) * _chance(count, 0.6 * strength, rng)
-    noise = rng.standard_normal(values.shape, dtype=np.float32)
-    return values + _tensor(level) * torch.from_numpy(noise)
+    shape = (count, 1, *values.shape[-2:])
+    noise = torch.from_numpy(rng.standard_normal(shape, dtype=np.float32))
+    if values.shape[1] > 1:  # mostly the same in all colors
+        own = rng.standard_normal(values.shape, dtype=np.float32)
+        noise = noise + 0.4 * torch.from_numpy(own)
+    return values + _tensor(level) * noise
 
 
 def _jpeg(values: Tensor, strength: float, rng: np.random.Generator) -> Tensor:

@@ -39,7 +39,7 @@ def log_density(responses: Tensor, bins: int = BINS) -> Tensor:
     return (SHARPNESS * resample(responses, bins)).log_softmax(-1)
 
 
-def heading_loss(responses: Tensor, angles: Tensor) -> Tensor:
+def heading_loss(responses: Tensor, angles: Tensor, doubt: float = 0.0) -> Tensor:
     """Negative log density of the true angles, (B,), in nats per radian.
 
     Parameters
@@ -47,12 +47,22 @@ def heading_loss(responses: Tensor, angles: Tensor) -> Tensor:
     responses : Tensor of shape (B, R)
     angles : Tensor of shape (B,)
         Radians.
+    doubt : float
+        Share of labels that are thought to name the rear instead of the front.
     """
     coefficients = harmonics(responses)
     order = torch.arange(coefficients.shape[-1], device=responses.device)
     turn = torch.polar(torch.ones_like(angles), angles)[:, None] ** order
     weights = torch.where(order == 0, 1.0, 2.0).to(responses)
-    at_truth = ((coefficients * turn).real * weights).sum(-1)
+    parts = (coefficients * turn).real * weights
+    at_truth = parts.sum(-1)
+    if doubt:
+        at_rear = (parts * (1 - 2 * (order % 2))).sum(-1)
+        gap = SHARPNESS * (at_rear - at_truth) + math.log(doubt / (1 - doubt))
+        at_truth = (
+            at_truth
+            + (math.log(1 - doubt) + torch.nn.functional.softplus(gap)) / SHARPNESS
+        )
     total = (SHARPNESS * resample(responses)).logsumexp(-1)
     return total - SHARPNESS * at_truth + math.log(2 * math.pi / BINS)
 

@@ -84,3 +84,13 @@ def test_copies_that_agree_have_no_spread():
     assert headings.spread_of(torch.full((1, 5), 3.1)).item() < 1e-3
     spread = headings.spread_of(torch.tensor([[-0.1, 0.1]]))
     assert spread.item() == pytest.approx(0.1, abs=1e-3)
+
+
+def test_doubt_in_labels_mixes_the_density_of_front_and_rear():
+    responses = torch.randn(5, 12, generator=torch.Generator().manual_seed(3))
+    angle = torch.linspace(0, 6, 5)
+    front = torch.exp(-headings.heading_loss(responses, angle))
+    rear = torch.exp(-headings.heading_loss(responses, angle + torch.pi))
+    expected = -torch.log(0.9 * front + 0.1 * rear)
+    found = headings.heading_loss(responses, angle, doubt=0.1)
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)

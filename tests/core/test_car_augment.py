@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from roteq_core.tasks.car_augment import (
+    random_color,
+    random_gray,
+    random_light,
+    random_look,
+)
+
+
+@pytest.fixture
+def crops():
+    colors = torch.rand(40, 4, 31, 31, generator=torch.Generator().manual_seed(0))
+    colors[:, 3] = 1
+    return colors
+
+
+@pytest.mark.parametrize("change", [random_color, random_gray])
+def test_colors_change_and_what_is_known_does_not(crops, change):
+    changed = change(crops, np.random.default_rng(0))
+    assert changed.shape[0] == 40
+    torch.testing.assert_close(changed[:, -1], crops[:, -1])
+    assert torch.isfinite(changed).all()
+
+
+def test_some_color_crops_become_gray_and_most_do_not(crops):
+    changed = random_color(crops, np.random.default_rng(0))[:, :3]
+    is_gray = (changed - changed[:, :1]).abs().amax((1, 2, 3)) < 1e-6
+    assert 0.1 < is_gray.float().mean() < 0.5
+
+
+def test_light_from_one_side_leaves_no_direction_preferred(crops):
+    flat = torch.full((600, 4, 31, 31), 0.5)
+    lit = random_light(flat, 1.0, np.random.default_rng(0))[:, :3].mean(1)
+    line = torch.arange(31.0) - 15
+    right = ((lit - 0.5) * line).mean((1, 2))
+    down = ((lit - 0.5) * line[:, None]).mean((1, 2))
+    for slope in (right, down):
+        assert slope.abs().max() > 0.1
+        assert abs(slope.mean()) < 0.15 * slope.std()
+
+
+def test_no_strength_changes_nothing(crops):
+    rng = np.random.default_rng(0)
+    assert torch.equal(random_light(crops, 0.0, rng), crops)
+    assert torch.equal(random_look(crops, 0.0, rng), crops)
