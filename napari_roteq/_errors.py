@@ -49,6 +49,7 @@ _ADVICE = (
 _SPEAK_FOR_THEMSELVES = {
     "ValueError",
     "ModelFileError",
+    "TrainingError",
     "FileNotFoundError",
     "FileExistsError",
     "PermissionError",

@@ -34,6 +34,8 @@ class Form(QWidget, Generic[Config]):
         A class gives its defaults, an instance its own values.
     skip : tuple of str
         Fields that the widget asks for in another way.
+    folded : str
+        What stands over the fields that most people leave alone.
     parent : QWidget, optional
         As in Qt.
     """
@@ -45,11 +47,13 @@ class Form(QWidget, Generic[Config]):
         config: type[Config] | Config,
         *,
         skip: tuple[str, ...] = (),
+        folded: str = "Advanced",
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         value: Any = config() if isinstance(config, type) else config
         self._value: Any = value
+        self._folded = folded
         self._editors: dict[str, Editor] = {}
         self._plain = _form_layout()
         self._advanced = _form_layout()
@@ -124,7 +128,7 @@ class Form(QWidget, Generic[Config]):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addLayout(self._plain)
         if self._advanced.rowCount():
-            layout.addWidget(_Folded("Advanced", self._advanced))
+            layout.addWidget(_Folded(self._folded, self._advanced))
 
 
 class _Folded(QWidget):

@@ -33,17 +33,25 @@ class JobBar(QWidget):
         As in Qt.
     can_pause : bool
         Whether to offer a Pause button.
+    stop_text : str
+        What stands on the button that ends the job.
     """
 
     running_changed = Signal(bool)
 
-    def __init__(self, parent: QWidget | None = None, *, can_pause: bool = False):
+    def __init__(
+        self,
+        parent: QWidget | None = None,
+        *,
+        can_pause: bool = False,
+        stop_text: str = "Stop",
+    ):
         super().__init__(parent)
         self._job: RunningJob | None = None
         self._progress = QProgressBar()
         self._pause = QPushButton("Pause")
         self._pause.setToolTip("Hold the run; press again to go on")
-        self._stop = QPushButton("Stop")
+        self._stop = QPushButton(stop_text)
         self._stop.setToolTip("End the run and keep what is finished")
         self._state = _wrapped_label()
         self._error = _wrapped_label()

@@ -22,9 +22,15 @@ LINE_COLORS = ("#3b8eea", "#e8833a", "#3aa655", "#b06fd8", "#d1495b")
 class CurvesPlot(Plot):
     """Training and validation curves; the gap between them is marked where they end."""
 
-    def __init__(self, *args: Any, y_label: str = "loss", **options: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        x_label: str = "epoch",
+        y_label: str = "loss",
+        **options: Any,
+    ) -> None:
         super().__init__(*args, **options)
-        self._y_label = y_label
+        self._x_label, self._y_label = x_label, y_label
         self.clear()
 
     def clear(self) -> None:
@@ -41,7 +47,7 @@ class CurvesPlot(Plot):
         self.redraw()
 
     def _draw(self, axes: Axes) -> None:
-        axes.set_xlabel("epoch")
+        axes.set_xlabel(self._x_label)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_ylabel(self._y_label)
         if not self._points:
