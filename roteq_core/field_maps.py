@@ -74,7 +74,7 @@ def iter_network_field(
     tile: int = 512,
     device: torch.device | str = "cpu",
 ) -> Job[tuple[np.ndarray, tuple[float, float]]]:
-    """Compute fields (F, 2, h, w) of a normalized image (H, W), tile by tile.
+    """Compute fields (F, 2, h, w) of a normalized image (C, H, W), tile by tile.
 
     Returns
     -------
@@ -83,9 +83,11 @@ def iter_network_field(
         rounding; when memory runs out the tile is halved.
     """
     stride = input_stride(network.config)
-    pads = [symmetric_padding(n, stride) for n in image.shape]
-    padded = np.pad(image, pads)
-    shape = tuple(count_outputs(n, layer) for n in padded.shape)
+    if image.ndim != 3:
+        raise ValueError(f"image must have shape (C, H, W), got {image.shape}")
+    pads = [symmetric_padding(n, stride) for n in image.shape[1:]]
+    padded = np.pad(image, [(0, 0), *pads])
+    shape = tuple(count_outputs(n, layer) for n in padded.shape[1:])
     size = 8 * len(filters) * shape[0] * shape[1]
     if size > LARGEST_FIELD:
         raise ValueError(
@@ -103,7 +105,8 @@ def iter_network_field(
         tile = _halve(tile)
         yield Report(0, 0, f"memory ran out: tile {tile}")
     kept, first = [], []
-    for length, (before, _), count in zip(image.shape, pads, shape, strict=True):
+    sides = zip(image.shape[1:], pads, shape, strict=True)
+    for length, (before, _), count in sides:
         places = layer.stride * np.arange(count) + layer.offset - before
         inside = np.flatnonzero((places >= -0.5) & (places <= length - 0.5))
         kept.append(slice(inside[0], inside[-1] + 1))
@@ -122,7 +125,7 @@ def _iter_tiles(
 ) -> Job[np.ndarray | None]:
     """Go through the tiles of a padded image; None if memory ran out."""
     rows, columns = (
-        plan_outputs(n, layer, tile=tile, stride=stride) for n in image.shape
+        plan_outputs(n, layer, tile=tile, stride=stride) for n in image.shape[1:]
     )
     shape = (len(filters), 2, rows[-1].stop, columns[-1].stop)
     field = np.empty(shape, np.float32)
@@ -147,12 +150,11 @@ def _try_tile(
 ) -> np.ndarray | None:
     """Run one tile; None if memory ran out."""
     row, column = spans
-    crop = np.ascontiguousarray(image[row.source, column.source])
-    maps = int(getattr(network.config, "in_maps", 1))
+    crop = np.ascontiguousarray(image[:, row.source, column.source])
     network.eval()
     try:
         with torch.inference_mode():
-            given = torch.from_numpy(crop).expand(1, maps, -1, -1).to(device)
+            given = torch.from_numpy(crop)[None].to(device)
             field = layer_field(network, layer.name, given)[0]
             field = field[list(filters)][:, :, row.kept, column.kept]
             return np.asarray(field.float().cpu().numpy())

@@ -30,14 +30,17 @@ from roteq_core.jobs import Job, Report
 from roteq_core.layers import RotConv
 from roteq_core.model import Model
 from roteq_core.normalize import Normalization, fit_normalization
-from roteq_core.orient import DEFAULT_LENGTH_PX
+from roteq_core.orient import DEFAULT_LENGTH_PX, read_image
 from roteq_core.plane_writer import write_planes
 from roteq_core.resample import resample, scaled_shape
 from roteq_core.segment import LARGEST_ZOOM
 from roteq_core.serving import Area, warm_model
-from roteq_core.tasks.car_crops import CAR_LENGTH
-from roteq_core.tasks.car_finder import FINDER_LENGTH
+from roteq_core.tasks.car_crops import CAR_LENGTH, image_maps
+from roteq_core.tasks.car_finder import FINDER_LENGTH, normalize_scene
 from roteq_core.volumes import open_volume
+
+#: Tasks whose models are told the length of cars and look at colors.
+CAR_TASKS = ("cars", "car-finder")
 
 
 def chosen_network(model: Model, options: FieldOptions) -> tuple[nn.Module, FieldLayer]:
@@ -53,7 +56,7 @@ def chosen_network(model: Model, options: FieldOptions) -> tuple[nn.Module, Fiel
 
 def model_zoom(card: ModelCard, options: FieldOptions) -> float:
     """How many times larger than the given image the model wants to see it."""
-    if card.task in ("cars", "car-finder"):
+    if card.task in CAR_TASKS:
         usual = CAR_LENGTH if card.task == "cars" else FINDER_LENGTH
         return usual / (options.car_length_px or DEFAULT_LENGTH_PX)
     if not card.pixel_size or not options.pixel_size_nm:
@@ -67,6 +70,27 @@ def model_zoom(card: ModelCard, options: FieldOptions) -> float:
     return zoom
 
 
+def network_input(
+    card: ModelCard,
+    network: nn.Module,
+    given: tuple[np.ndarray, Normalization],
+    options: FieldOptions,
+) -> np.ndarray:
+    """Bring a plane to what a network takes: normalized maps (C, h, w) at its scale."""
+    plane, normalization = given
+    maps = int(getattr(network.config, "in_maps", 1))
+    if card.task in CAR_TASKS:
+        scene = torch.from_numpy(image_maps(plane, maps))[None]
+        image = normalize_scene(scene)[0].numpy()
+        image = -image if normalization.inverted else image
+    else:
+        if plane.ndim != 2:
+            raise ValueError(f"a plane must have shape (H, W), got {plane.shape}")
+        image = np.repeat(normalization.apply(plane)[None], maps, 0)
+    shape = scaled_shape(image.shape[1:], model_zoom(card, options))
+    return np.stack([resample(part, shape) for part in image])
+
+
 def iter_field(
     given: tuple[np.ndarray, Normalization],
     options: FieldOptions,
@@ -77,28 +101,25 @@ def iter_field(
 
     Parameters
     ----------
-    given : array of shape (H, W), Normalization
-        The raw gray plane, and how its whole image is normalized.
+    given : array of shape (H, W) or (H, W, 3), Normalization
+        The raw plane, and how its whole image is normalized; models of cars take
+        colors and normalize what they are given themselves.
     options : FieldOptions
     filters : sequence of int, optional
         Which filters of the layer; all if not given.
     """
-    plane, normalization = given
-    if plane.ndim != 2:
-        raise ValueError(f"a plane must have shape (H, W), got {plane.shape}")
+    plane, _ = given
     yield Report(0, 0, "loading the model")
     model = warm_model(options.model)
     device = choose_device(options.device)
     network, layer = chosen_network(model.to(device), options)
-    zoom = model_zoom(model.card, options)
-    image = normalization.apply(plane)
-    seen = resample(image, scaled_shape(image.shape, zoom))
+    seen = network_input(model.card, network, given, options)
     wanted = _check_filters(filters, layer)
     field, first = yield from iter_network_field(
         network, layer, seen, wanted, tile=options.tile, device=device
     )
     # Pixels of the plane for each pixel that the network sees, along both axes.
-    rows, columns = (a / b for a, b in zip(image.shape, seen.shape, strict=True))
+    rows, columns = (a / b for a, b in zip(plane.shape, seen.shape[1:], strict=False))
     return LayerField(
         field,
         wanted,
@@ -129,6 +150,28 @@ def iter_field_part(
     filters : sequence of int, optional
         Which filters of the layer; all if not given.
     """
+    given = read_part(source, options, plane=plane, area=area)
+    return (yield from iter_field(given, options, filters=filters))
+
+
+def read_part(
+    source: Path | str,
+    options: FieldOptions,
+    *,
+    plane: int = 0,
+    area: Area | None = None,
+) -> tuple[np.ndarray, Normalization]:
+    """Read a part of a plane of a file, and how the file is normalized.
+
+    Gray, (H, W); in color, (H, W, 3), if the model looks at colors and the file is one
+    picture that has them.
+    """
+    if _wants_colors(options) and Path(source).is_file():
+        picture = read_image(source)
+        if picture.ndim == 3 and picture.shape[-1] in (3, 4) and plane == 0:
+            top, left, bottom, right = area or (0, 0, *picture.shape[:2])
+            part = picture[top:bottom, left:right, :3]
+            return part, Normalization(0.0, 1.0, options.inverted)
     volume = open_volume(source)
     if not 0 <= plane < len(volume):
         raise ValueError(f"plane must lie in 0…{len(volume) - 1}, got {plane}")
@@ -137,7 +180,7 @@ def iter_field_part(
     if part.size == 0:
         raise ValueError(f"the area must hold pixels of {volume.shape[1:]}, got {area}")
     normalization = fit_normalization(volume, inverted=options.inverted)
-    return (yield from iter_field((part, normalization), options, filters=filters))
+    return part, normalization
 
 
 def iter_field_file(
@@ -187,6 +230,11 @@ def turned_filters(options: FieldOptions) -> np.ndarray:
     assert isinstance(module, RotConv)
     with torch.inference_mode():
         return np.asarray(module.turned_filters().float().cpu().numpy())
+
+
+def _wants_colors(options: FieldOptions) -> bool:
+    card = warm_model(options.model).card
+    return card.task in CAR_TASKS and card.networks[0].get("in_maps") == 3
 
 
 def _check_filters(filters: Sequence[int] | None, layer: FieldLayer) -> tuple[int, ...]:

@@ -9,7 +9,8 @@ image between its pixels, which changes every model's answer a little.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,14 +22,14 @@ from roteq_core.card import shipped_models
 from roteq_core.config import OrientOptions
 from roteq_core.device import choose_device
 from roteq_core.field_layers import FieldOptions
-from roteq_core.fields import model_zoom
+from roteq_core.fields import network_input, read_part
 from roteq_core.geometry import turn_image
 from roteq_core.jobs import Job, Report, drain
 from roteq_core.model import Model
 from roteq_core.normalize import Normalization
 from roteq_core.orient import DEFAULT_LENGTH_PX, iter_headings
-from roteq_core.resample import resample, scaled_shape
-from roteq_core.serving import warm_model
+from roteq_core.resample import resample
+from roteq_core.serving import Area, warm_model
 from roteq_core.tasks.car_crops import image_maps, make_pyramid
 from roteq_core.tasks.membranes import membrane_maps
 from roteq_core.tiles import round_up
@@ -60,9 +61,10 @@ def iter_turn_image(
 
     Parameters
     ----------
-    given : array of shape (H, W), Normalization
-        A raw gray crop, and how its image is normalized. Maps are made of at most the
-        central `LARGEST_CROP` pixels, as the model sees them.
+    given : array of shape (H, W) or (H, W, 3), Normalization
+        A raw crop, and how its image is normalized; colors for models of cars only.
+        Maps are made of at most the central `LARGEST_CROP` pixels, as the model sees
+        them.
     options : FieldOptions
         The model and how it sees the image; all members of an ensemble answer.
     cars : array of shape (n, 3), optional
@@ -86,8 +88,8 @@ def iter_turn_image(
     """
     if steps < 1:
         raise ValueError(f"steps must be at least 1, got {steps}")
-    plane, normalization = given
-    if plane.ndim != 2 or plane.size == 0:
+    plane, _ = given
+    if plane.ndim not in (2, 3) or plane.size == 0:
         raise ValueError(f"a crop must have shape (H, W), got {plane.shape}")
     yield Report(0, steps, "loading the models")
     models = _models(options, baseline)
@@ -96,7 +98,7 @@ def iter_turn_image(
     try:
         yield Report(0, steps, "looking at the upright image")
         changes = {
-            name: _change_of(model, plane, normalization, options, cars)
+            name: _change_of(model, given, options, cars)
             for name, model in models.items()
         }
         for step in range(steps + 1):
@@ -108,6 +110,39 @@ def iter_turn_image(
     except GeneratorExit:
         return curve
     return curve
+
+
+def iter_turn_part(
+    source: Path | str,
+    options: FieldOptions,
+    *,
+    plane: int = 0,
+    area: Area | None = None,
+    cars: Sequence[Sequence[float]] | None = None,
+    steps: int = 36,
+    baseline: str | None = "auto",
+) -> Job[TurnCurve]:
+    """Turn a plane of a file, or a part of it; see `iter_turn_image`.
+
+    Parameters
+    ----------
+    source : path
+        A file or folder that `open_volume` reads.
+    options : FieldOptions
+    plane : int
+        Which plane, counted from 0 through all leading axes.
+    area : (int, int, int, int), optional
+        Top, left, bottom and right of the part.
+    cars, steps, baseline
+        See `iter_turn_image`.
+    """
+    given = read_part(source, options, plane=plane, area=area)
+    places = None if cars is None else np.asarray(cars, float)
+    return (
+        yield from iter_turn_image(
+            given, options, cars=places, steps=steps, baseline=baseline
+        )
+    )
 
 
 def _models(options: FieldOptions, baseline: str | None) -> dict[str, Model]:
@@ -123,49 +158,49 @@ def _models(options: FieldOptions, baseline: str | None) -> dict[str, Model]:
 
 def _change_of(
     model: Model,
-    plane: np.ndarray,
-    normalization: Normalization,
+    given: tuple[np.ndarray, Normalization],
     options: FieldOptions,
     cars: np.ndarray | None,
 ) -> Change:
     """Look at the upright image, and give what measures the change at an angle."""
     task = model.card.task
     if task == "cars":
-        return _heading_change(model, plane, options, cars)
+        return _heading_change(model, given[0], options, cars)
     device = choose_device(options.device)
     model.to(device)
-    image = normalization.apply(plane)
     if task in _VECTOR_SIDES:
         side = _VECTOR_SIDES[task]
-        return _vector_change(model, resample(image, (side, side)), device)
-    zoom = model_zoom(model.card, options)
-    seen = resample(image, scaled_shape(image.shape, zoom))
+        plane, normalization = given
+        small = resample(normalization.apply(plane), (side, side))
+        return _vector_change(model, small, device)
+    seen = network_input(model.card, model.networks[0], given, options)
     return _map_change(model, _central_square(seen), device)
 
 
 def _central_square(image: np.ndarray) -> np.ndarray:
-    """Cut the middle out of an image: an even side, so that quarter turns are exact."""
-    side = min(*image.shape, LARGEST_CROP) // 2 * 2
+    """Cut the middle (C, s, s) out of an image: s is even, for exact quarter turns."""
+    side = min(*image.shape[1:], LARGEST_CROP) // 2 * 2
     if side < 16:
         raise ValueError(
             "the crop must be at least 16 pixels wide and high, as the model sees it, "
-            f"got {image.shape}: show more of the image"
+            f"got {image.shape[1:]}: show more of the image"
         )
-    top, left = ((n - side) // 2 for n in image.shape)
-    return image[top : top + side, left : left + side]
+    top, left = ((n - side) // 2 for n in image.shape[1:])
+    return image[:, top : top + side, left : left + side]
 
 
 def _map_change(model: Model, square: np.ndarray, device: torch.device) -> Change:
     """RMS change of a map within a disc; the image is turned on a larger canvas."""
-    side = len(square)
+    side = square.shape[-1]
     canvas = round_up(math.ceil(side * math.sqrt(2)), 16)
     edge = (canvas - side) // 2
-    image = torch.from_numpy(np.pad(square, edge)).to(device)
+    edges = [(0, 0), (edge, edge), (edge, edge)]
+    image = torch.from_numpy(np.pad(square, edges)).to(device)
 
     def answer(angle: float) -> Tensor:
         turned = turn_image(image, angle, mode="bicubic")
         with torch.inference_mode():
-            found = [_map_of(network, turned[None, None]) for network in model.networks]
+            found = [_map_of(network, turned[None]) for network in model.networks]
         return turn_image(torch.stack(found).mean(0), -angle, mode="bicubic")
 
     upright = answer(0.0)
@@ -215,12 +250,11 @@ def _heading_change(
     """Mean change of the heading of cars, in degrees; each is read once, turned."""
     if cars is None or not len(cars):
         length = options.car_length_px or DEFAULT_LENGTH_PX
-        height, width = plane.shape
+        height, width = plane.shape[:2]
         cars = np.array([[(width - 1) / 2, (height - 1) / 2, length]])
     chosen = np.asarray(cars, float)[:MOST_CARS]
     maps = int(getattr(model.networks[0].config, "in_maps", 1))
-    colors = np.repeat(plane[..., None], 3, -1) if maps == 3 else plane
-    pyramid = make_pyramid(image_maps(colors, maps), chosen[:, 2].max())
+    pyramid = make_pyramid(image_maps(plane, maps), chosen[:, 2].max())
     one = OrientOptions(copies=1, device=options.device)
 
     def answer(turn: float) -> np.ndarray:

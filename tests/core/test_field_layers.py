@@ -59,7 +59,7 @@ def test_fields_have_the_size_and_lie_where_the_list_says(config):
     stride = input_stride(config)
     for layer in field_layers(config):
         count = count_outputs(side, layer)
-        image = torch.zeros(1, 1, side, side)
+        image = torch.zeros(1, getattr(config, "in_maps", 1), side, side)
         with torch.inference_mode():
             flat = layer_field(network, layer.name, image)
             assert flat.shape == (1, layer.filters, 2, count, count)

@@ -21,8 +21,7 @@ def make(config):
 
 @pytest.fixture(scope="module")
 def image():
-    noise = np.random.default_rng(0).normal(size=(101, 122)).astype(np.float32)
-    return noise
+    return np.random.default_rng(0).normal(size=(1, 101, 122)).astype(np.float32)
 
 
 @pytest.mark.parametrize(
@@ -40,6 +39,7 @@ def test_tiled_field_equals_the_whole_one(config, name, image):
     network = make(config)
     layer = find_layer(field_layers(config), name)
     filters = range(layer.filters)
+    image = np.repeat(image, config.in_maps, 0)
     whole, first = drain(iter_network_field(network, layer, image, filters, tile=4096))
     tiled, again = drain(iter_network_field(network, layer, image, filters, tile=48))
     assert first == again
@@ -81,7 +81,7 @@ def test_only_the_wanted_filters_are_kept(image):
 def test_vectors_outside_the_image_are_left_out():
     network = make(TINY)
     layer = find_layer(field_layers(TINY), "blocks.3")
-    image = np.ones((41, 56), np.float32)  # padded by 7 rows: 3 above, 4 below
+    image = np.ones((1, 41, 56), np.float32)  # padded by 7 rows: 3 above, 4 below
     field, first = drain(iter_network_field(network, layer, image, [0]))
     assert first == (0.5, 3.5)
     assert field.shape == (1, 2, 6, 7)
@@ -132,6 +132,12 @@ def test_memory_running_out_halves_the_tile(image, monkeypatch):
 def test_image_too_small_for_a_layer_is_refused():
     config = CAR_NETS["wide"]
     layer = find_layer(field_layers(config), "whole")
-    small = np.zeros((30, 60), np.float32)
+    small = np.zeros((config.in_maps, 30, 60), np.float32)
     with pytest.raises(ValueError, match="must be at least 47 pixels"):
         drain(iter_network_field(make(config), layer, small, [0]))
+
+
+def test_images_need_their_channels():
+    layer = find_layer(field_layers(TINY), "last")
+    with pytest.raises(ValueError, match=r"must have shape \(C, H, W\)"):
+        drain(iter_network_field(make(TINY), layer, np.zeros((32, 32)), [0]))

@@ -5,7 +5,7 @@ import pytest
 import tifffile
 import torch
 
-from roteq_core.config import CAR_NETS
+from roteq_core.config import CarNetConfig
 from roteq_core.field_layers import FieldOptions
 from roteq_core.fields import (
     chosen_network,
@@ -33,7 +33,8 @@ def options(tiny_file):
 @pytest.fixture(scope="module")
 def cars_file(tmp_path_factory):
     torch.manual_seed(0)
-    networks = [build_network(CAR_NETS["wide"]) for _ in range(2)]
+    config = CarNetConfig(filters=(2, 2), kernel_size=7, in_maps=3)
+    networks = [build_network(config) for _ in range(2)]
     path = tmp_path_factory.mktemp("cars") / "cars.safetensors"
     make_model(networks, name="cars", task="cars").save(path)
     return path
@@ -89,6 +90,22 @@ def test_member_of_an_ensemble_is_chosen(cars_file):
     assert not np.allclose(fields[0].field, fields[1].field)
     with pytest.raises(ValueError, match="member must be below 2"):
         drain(iter_field(given, FieldOptions(model=str(cars_file), member=2)))
+
+
+def test_models_that_look_at_colors_get_them(cars_file, tmp_path):
+    from imageio import v3 as imageio
+
+    picture = np.random.default_rng(2).integers(0, 255, (90, 100, 3), dtype=np.uint8)
+    imageio.imwrite(tmp_path / "scene.png", picture)
+    options = FieldOptions(model=str(cars_file), layer="blocks.0", car_length_px=28.0)
+    colored = drain(iter_field((picture, Normalization(0, 1)), options))
+    job = iter_field_part(tmp_path / "scene.png", options, area=(0, 0, 90, 100))
+    np.testing.assert_array_equal(drain(job).field, colored.field)
+    swapped = drain(iter_field((picture[..., ::-1], Normalization(0, 1)), options))
+    assert not np.allclose(swapped.field, colored.field)
+    gray = picture.mean(-1)
+    found = drain(iter_field((gray, Normalization(0, 1)), options))
+    assert found.field.shape == colored.field.shape
 
 
 def test_cars_are_seen_at_the_length_the_model_learnt(cars_file):
