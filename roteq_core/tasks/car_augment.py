@@ -7,6 +7,7 @@ what is known. None moves anything, so that headings stay as they are.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -53,15 +54,15 @@ def random_light(colors: Tensor, strength: float, rng: np.random.Generator) -> T
     along = _tensor(np.cos(angle)) * x + _tensor(np.sin(angle)) * y
     reach = np.where(_chance(count, 0.6, rng), rng.uniform(0.2, 0.4, one), 3.0) * side
     window = torch.exp((x * x + y * y) / _tensor(-2 * reach * reach))
-    slope = rng.normal(0, 0.35, one) + rng.normal(0, 0.12, (count, 3, 1, 1))
-    slope = _tensor(slope * _chance(count, 0.6, rng) * strength / (0.3 * side))
+    slopes = rng.normal(0, 0.35, one) + rng.normal(0, 0.12, (count, 3, 1, 1))
+    slope = _tensor(slopes * _chance(count, 0.6, rng) * strength / (0.3 * side))
     gain = (slope * (along * window)).clamp(-1.2, 1.2).exp()
     place = rng.normal(0, 0.15, (2, *one)) * side
     size = rng.uniform(0.02, 0.09, one) * side
     far = (x - _tensor(place[0])) ** 2 + (y - _tensor(place[1])) ** 2
-    depth = rng.uniform(-0.4, 0.7, one) * np.array([1.1, 1, 0.8])[:, None, None]
-    depth = _tensor(depth * _chance(count, 0.3 * strength, rng))
-    glint = depth * torch.exp(far / _tensor(-2 * size * size))
+    warm = np.array([1.1, 1, 0.8])[:, None, None]
+    depths = rng.uniform(-0.4, 0.7, one) * warm * _chance(count, 0.3 * strength, rng)
+    glint = _tensor(depths) * torch.exp(far / _tensor(-2 * size * size))
     values = (colors[:, :3] * gain + glint).clamp(0, 1.5)
     return torch.cat([values, colors[:, 3:]], 1)
 
@@ -81,9 +82,9 @@ def random_look(crops: Tensor, strength: float, rng: np.random.Generator) -> Ten
     values, known = crops[:, :-1], crops[:, -1:]
     values = _shadow(values, strength, rng)
     values = _tone(values, strength, rng)
-    values = _blur(values, strength, rng)
-    values = _noise(values, strength, rng)
-    values = _jpeg(values, strength, rng)
+    values = _to_some(_blur, values, 0.55 * strength, rng)
+    values = _to_some(_noise, values, 0.6 * strength, rng)
+    values = _to_some(_jpeg, values, 0.4 * strength, rng)
     return torch.cat([values, _cut(known, rng)], 1)
 
 
@@ -93,6 +94,19 @@ def _tensor(values: np.ndarray) -> Tensor:
 
 def _chance(count: int, share: float, rng: np.random.Generator) -> np.ndarray:
     return rng.random((count, 1, 1, 1)) < share
+
+
+def _to_some(
+    change: Callable[[Tensor, np.random.Generator], Tensor],
+    values: Tensor,
+    share: float,
+    rng: np.random.Generator,
+) -> Tensor:
+    """Change a random share of the crops (n, C, s, s), and only those."""
+    chosen = torch.from_numpy(np.flatnonzero(rng.random(len(values)) < share))
+    if not len(chosen):
+        return values
+    return values.index_copy(0, chosen, change(values[chosen], rng))
 
 
 def _side_of_line(
@@ -131,13 +145,11 @@ def _tone(values: Tensor, strength: float, rng: np.random.Generator) -> Tensor:
     return unit.clamp(bottom.clamp(min=0), top)
 
 
-def _blur(values: Tensor, strength: float, rng: np.random.Generator) -> Tensor:
+def _blur(values: Tensor, rng: np.random.Generator) -> Tensor:
     """Blur each crop by its own Gaussian, sometimes along one direction more."""
     count, maps = values.shape[:2]
-    sigma = rng.uniform(0.3, 1.3, (count, 1, 1, 1)) * _chance(
-        count, 0.5 * strength, rng
-    )
-    smear = rng.uniform(0, 1.5, (count, 1, 1, 1)) * _chance(count, 0.15 * strength, rng)
+    sigma = rng.uniform(0.3, 1.3, (count, 1, 1, 1)) * _chance(count, 0.9, rng)
+    smear = rng.uniform(0, 1.5, (count, 1, 1, 1)) * _chance(count, 0.25, rng)
     angle = rng.uniform(0, math.pi, (count, 1, 1, 1))
     line = np.arange(-4, 5)
     y, x = line[:, None], line[None]
@@ -152,9 +164,9 @@ def _blur(values: Tensor, strength: float, rng: np.random.Generator) -> Tensor:
     return F.conv2d(flat, kernel, groups=count * maps).reshape(values.shape)
 
 
-def _noise(values: Tensor, strength: float, rng: np.random.Generator) -> Tensor:
+def _noise(values: Tensor, rng: np.random.Generator) -> Tensor:
     count = len(values)
-    level = rng.uniform(0, 0.05, (count, 1, 1, 1)) * _chance(count, 0.6 * strength, rng)
+    level = rng.uniform(0, 0.05, (count, 1, 1, 1))
     shape = (count, 1, *values.shape[-2:])
     noise = torch.from_numpy(rng.standard_normal(shape, dtype=np.float32))
     if values.shape[1] > 1:  # mostly the same in all colors
@@ -163,12 +175,11 @@ def _noise(values: Tensor, strength: float, rng: np.random.Generator) -> Tensor:
     return values + _tensor(level) * noise
 
 
-def _jpeg(values: Tensor, strength: float, rng: np.random.Generator) -> Tensor:
+def _jpeg(values: Tensor, rng: np.random.Generator) -> Tensor:
     """Round the cosine transform of 8×8 blocks, as JPEG and video do."""
     count, side = len(values), values.shape[-1]
     fill = -side % 8
     padded = F.pad(values, (0, fill, 0, fill), mode="replicate")
-    chosen = torch.from_numpy(_chance(count, 0.4 * strength, rng))
     coarse = _tensor(rng.uniform(0.01, 0.06, (count, 1, 1, 1, 1, 1)))
     table = _cosines()
     order = torch.arange(8.0)
@@ -178,7 +189,7 @@ def _jpeg(values: Tensor, strength: float, rng: np.random.Generator) -> Tensor:
     spectrum = table @ blocks @ table.T
     rounded = torch.round(spectrum / step) * step
     decoded = (table.T @ rounded @ table).transpose(-3, -2).reshape(padded.shape)
-    return torch.where(chosen, decoded[..., :side, :side], values)
+    return decoded[..., :side, :side]
 
 
 def _cosines() -> Tensor:
