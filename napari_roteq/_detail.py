@@ -10,7 +10,7 @@ import numpy as np
 from napari_roteq._images import Area, Planes, visible_area
 
 LIMIT = 10_000  # vectors that napari redraws well
-_CLOSEST = 12.0  # screen pixels between neighbors, or arrows run into each other
+CLOSEST = 12.0  # screen pixels between neighbors, or arrows run into each other
 _LOOKED_AT = 4_000_000  # pixels examined at most; wider views are sampled first
 
 
@@ -40,13 +40,13 @@ class Thinned:
         Row and column of the pixels.
     vectors : array of shape (N, 2)
         u (right) and v (down) there.
-    spacing : int
+    spacing : float
         Pixels between neighbors.
     """
 
     positions: np.ndarray
     vectors: np.ndarray
-    spacing: int
+    spacing: float
 
     @property
     def strength(self) -> np.ndarray:
@@ -63,7 +63,12 @@ def view_of(viewer: Any, layer: Any, planes: Planes) -> View:
 
 
 def thin_field(
-    field: Any, view: View | None = None, *, limit: int = LIMIT, gate: float = 0.0
+    field: Any,
+    view: View | None = None,
+    *,
+    limit: int = LIMIT,
+    gate: float = 0.0,
+    closest: float = CLOSEST,
 ) -> Thinned:
     """Choose at most `limit` vectors of a field, spread evenly over the view.
 
@@ -81,6 +86,8 @@ def thin_field(
         The most vectors to give.
     gate : float
         Vectors that are not longer than this are left out; zero vectors always are.
+    closest : float
+        Screen pixels that neighbors are apart, at least.
 
     Returns
     -------
@@ -88,7 +95,7 @@ def thin_field(
     """
     if view is None:
         view = View(Area(0, 0, *field.shape[-2:]))
-    spacing = _spacing(view, limit)
+    spacing = _spacing(view, limit, closest)
     stride = _stride(view.area, spacing)
     top, left = (
         stride * -(-start // stride) for start in (view.area.top, view.area.left)
@@ -103,10 +110,10 @@ def thin_field(
     return Thinned(positions[keep], vectors[keep], spacing)
 
 
-def _spacing(view: View, limit: int) -> int:
+def _spacing(view: View, limit: int, closest: float) -> int:
     """Find the smallest power of two that is neither too many nor too close."""
     spacing = 1
-    while spacing * view.zoom < _CLOSEST or _squares(view.area, spacing) > limit:
+    while spacing * view.zoom < closest or _squares(view.area, spacing) > limit:
         if spacing > max(view.area.shape):
             break
         spacing *= 2

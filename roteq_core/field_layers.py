@@ -67,10 +67,9 @@ class FieldLayer:
 
     @property
     def about(self) -> str:
-        """Title, number of filters and stride, for a list."""
-        fields = "1 filter" if self.filters == 1 else f"{self.filters} filters"
-        step = "every pixel" if self.stride == 1 else f"every {self.stride} pixels"
-        return f"{self.title} · {fields}, {step}"
+        """Title, number of filters and stride if it is not 1, for a list."""
+        words = [self.title, f"{self.filters} filter{'s' if self.filters > 1 else ''}"]
+        return " · ".join(words if self.stride == 1 else [*words, f"1:{self.stride}"])
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,7 @@ class FieldOptions:
         0, "Member", "Which network of an ensemble, counted from 0.", low=0, high=99
     )
     device: Literal["auto", "cpu", "cuda", "mps"] = option(
-        "auto", "Device", "auto takes a GPU where there is one.", advanced=False
+        "auto", "Device", "auto takes a GPU where there is one."
     )
     tile: int = option(
         512, "Tile", "Pixels at once; less needs less memory.", low=16, high=16384
@@ -246,7 +245,8 @@ def _car_layers(config: CarNetConfig) -> list[FieldLayer]:
     trail = trail.convolved(side, 0)
     maps = config.filters[-1]
     count, turning = config.hidden or 1, config.whole_turning
-    layers.append(trail.layer("whole", "Heading", count, side, maps, turning))
+    title = "Templates" if config.hidden else "Heading"
+    layers.append(trail.layer("whole", title, count, side, maps, turning))
     return layers
 
 

@@ -16,8 +16,8 @@ class FilterSheet:
     image : float32 array of shape (rows · (k + gap) - gap, R · (k + gap) - gap)
         NaN in the gaps.
     rows : tuple of str
-        What each row of pictures shows: "filter 0", or "0 u" for the u part of the
-        filter on map 0.
+        What each row of pictures shows, such as "filter 1 map 0 u"; of a single filter
+        only the map and the part.
     size : int
         Pixels from one picture to the next.
     """
@@ -56,7 +56,7 @@ def filter_sheet(
     chosen = range(len(turned)) if only is None else [only]
     orientations, maps, parts, side = turned.shape[1:5]
     names = [
-        _name(f, m, p, turned.shape)
+        _name(f if only is None else None, m, p, turned.shape)
         for f in chosen
         for m in range(maps)
         for p in range(parts)
@@ -73,9 +73,9 @@ def filter_sheet(
     return FilterSheet(image[: -gap or None, : -gap or None], tuple(names), step)
 
 
-def _name(filter_: int, map_: int, part: int, shape: tuple[int, ...]) -> str:
+def _name(number: int | None, map_: int, part: int, shape: tuple[int, ...]) -> str:
     """Name a row: the filter, the map that it looks at, and u or v."""
-    words = [f"filter {filter_}"]
+    words = [] if number is None else [f"filter {number}"]
     if shape[2] > 1:
         words.append(f"map {map_}")
     if shape[3] == 2:

@@ -29,10 +29,11 @@ from roteq_core.train_cars import (
 from roteq_core.train_membranes import score_held_out
 
 PLAIN_MEMBRANES = PlainNetConfig(width=5)
-PLAIN_CARS = PlainCarNetConfig(filters=(8, 16, 8))
+PLAIN_CARS = PlainCarNetConfig(filters=(8, 16, 8), in_maps=3)
 TRAIN_PLAIN_MEMBRANES = TrainConfig(
     steps=1200, batch=2, crop=160, learning_rate=6e-3, epoch_steps=300
 )
+TRAIN_PLAIN_CARS = replace(TRAIN_CARS, steps=1000)
 _BASELINE = {"baseline": True}
 _LIMITS = "A baseline to compare with: its answers change when the image is turned."
 
@@ -97,7 +98,7 @@ def iter_train_plain_cars(
     data: Path | str,
     *,
     network: PlainCarNetConfig = PLAIN_CARS,
-    train: TrainConfig = TRAIN_CARS,
+    train: TrainConfig = TRAIN_PLAIN_CARS,
     synthetic: int = 1200,
     folder: Path | None = None,
     resume: bool = False,

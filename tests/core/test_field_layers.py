@@ -95,9 +95,11 @@ def test_layer_is_found_by_name():
 
 
 def test_a_layer_says_what_it_is():
-    first, *_, hidden = field_layers(MembraneNetConfig())
-    assert first.about == "Block 1 · 2 filters, every pixel"
-    assert hidden.about == "Hidden · 16 filters, every pixel"
+    first, second, *_ = field_layers(MembraneNetConfig())
+    assert first.about == "Block 1 · 2 filters"
+    assert second.about == "Block 2 · 4 filters · 1:2"
+    *_, heading = field_layers(CAR_NETS["9k"])
+    assert heading.about == "Heading · 1 filter · 1:2"
 
 
 def test_options_outside_their_limits_are_refused():
