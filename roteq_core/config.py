@@ -146,7 +146,7 @@ CAR_NETS: dict[str, CarNetConfig] = {
         filters=(8, 12, 12),
         kernel_size=7,
         in_maps=3,
-        crop=47,
+        crop=41,
         first_stride=2,
         hidden=24,
         turning=TurningConfig(orientations=12, frequencies=3),

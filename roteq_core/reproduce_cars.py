@@ -22,7 +22,7 @@ from roteq_core.config import (
     PlainCarNetConfig,
     TrainConfig,
 )
-from roteq_core.jobs import Job, Report
+from roteq_core.jobs import Job, Report, drain
 from roteq_core.model import Model, load_model, make_model
 from roteq_core.networks import count_parameters, set_orientations
 from roteq_core.tables import Car
@@ -74,12 +74,14 @@ def contenders(steps: int | None = None) -> list[Contender]:
     ours, paper = TRAIN_CARS, TRAIN_CARS_PAPER
     plain = PlainCarNetConfig()
     still = {"rotate": False, "flip": False}
+    wide, smooth = CAR_NETS["wide"], [CAR_NETS["9k"], CAR_NETS["5k"]]
+    printed = [CAR_NETS["paper-9k"], CAR_NETS["paper-5k"]]
     return [
-        Contender("RotEqNet 9k, smooth", CAR_NETS["9k"], "density", shortened(ours)),
-        Contender("RotEqNet 5k, smooth", CAR_NETS["5k"], "density", shortened(ours)),
-        Contender(
-            "RotEqNet 9k, as printed", CAR_NETS["paper-9k"], "squared", shortened(paper)
-        ),
+        Contender("RotEqNet wide", wide, "density", shortened(ours)),
+        Contender("RotEqNet 9k, smooth", smooth[0], "density", shortened(ours)),
+        Contender("RotEqNet 5k, smooth", smooth[1], "density", shortened(ours)),
+        Contender("RotEqNet 9k, as printed", printed[0], "squared", shortened(paper)),
+        Contender("RotEqNet 5k, as printed", printed[1], "squared", shortened(paper)),
         Contender("plain CNN, turned crops", plain, "vector", shortened(ours)),
         Contender("plain CNN, as is", plain, "vector", shortened(ours, **still)),
     ]
@@ -119,6 +121,7 @@ def iter_reproduce_cars(
     *,
     model: str = "cars",
     steps: int | None = None,
+    minutes: float | None = None,
     train: bool = True,
 ) -> Job[dict[str, Any]]:
     """Compute all figures.
@@ -131,6 +134,8 @@ def iter_reproduce_cars(
         The model to judge.
     steps : int, optional
         Weight updates for each network that is trained to compare with.
+    minutes : float, optional
+        Processor time for each of them instead: as many updates as fit.
     train : bool
         Whether to train those at all.
     """
@@ -148,8 +153,9 @@ def iter_reproduce_cars(
     if train:
         learnt = frame_patches(read_split(data, "train"), "real")
         for contender in contenders(steps):
-            trained = yield from _iter_contender(contender, learnt)
-            rows[contender.name] = _figures(trained, test)
+            trained = yield from _iter_contender(contender, learnt, minutes)
+            record = trained.card.training
+            rows[contender.name] = {**_figures(trained, test), **record}
     result["rows"] = rows
     return result
 
@@ -167,14 +173,35 @@ def _figures(model: Model, test: CarPatches) -> dict[str, Any]:
     }
 
 
-def _iter_contender(contender: Contender, cars: CarPatches) -> Job[Model]:
+def _iter_contender(
+    contender: Contender, cars: CarPatches, minutes: float | None
+) -> Job[Model]:
     task = CarTask(cars, network=_car_config(contender.network), loss=contender.loss)
-    job = iter_train(task, contender.config)
-    trained = yield from _named(job, contender.name)
+    config = contender.config
+    if minutes is not None:
+        config = fitted_steps(task, config, 60 * minutes)
+    start = time.process_time()
+    trained = yield from _named(iter_train(task, config), contender.name)
     reading = "density" if contender.loss == "density" else "vector"
+    spent = round(time.process_time() - start, 1)
     return make_model(
-        [trained.network], name="contender", task="cars", settings={"reading": reading}
+        [trained.network],
+        name="contender",
+        task="cars",
+        settings={"reading": reading},
+        training={"steps": config.steps, "cpu_seconds": spent},
     )
+
+
+def fitted_steps(task: CarTask, config: TrainConfig, seconds: float) -> TrainConfig:
+    """Give a training as many steps as fit into so many seconds of processor time."""
+    drain(iter_train(task, dataclasses.replace(config, steps=1, epoch_steps=1)))
+    tried = 3
+    start = time.process_time()
+    drain(iter_train(task, dataclasses.replace(config, steps=tried, epoch_steps=tried)))
+    spent = (time.process_time() - start) / tried
+    steps = max(tried, round(seconds / max(spent, 1e-6)))
+    return dataclasses.replace(config, steps=steps, epoch_steps=min(steps, 100))
 
 
 def _car_config(config: NetConfig) -> CarNetConfig:

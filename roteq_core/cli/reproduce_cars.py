@@ -9,7 +9,7 @@ import typer
 
 from roteq_core.cli.progress import console, follow, plain_errors
 
-QUICK_STEPS = 60
+QUICK_MINUTES = 0.25
 
 
 @plain_errors
@@ -20,18 +20,35 @@ def reproduce_cars(
     ),
     model: str = typer.Option("cars", help="A shipped model's name, or a file."),
     steps: int | None = typer.Option(None, help="Weight updates of each network."),
+    minutes: float | None = typer.Option(
+        None, help="Processor minutes of each network, in place of steps."
+    ),
     train: bool = typer.Option(True, help="Train the networks to compare with."),
+    parts: bool = typer.Option(
+        False, "--parts", help="Instead, see what each kind of data is worth."
+    ),
     quick: bool = typer.Option(False, "--quick", help="Train only for a look."),
 ) -> None:
     """Compare with the paper: errors, flips, the plain CNN, and the sweep over R."""
+    from roteq_core.ablate_cars import ablation_lines, iter_ablate_cars
     from roteq_core.reproduce_cars import (
         draw_figures,
         iter_reproduce_cars,
         table_lines,
     )
 
-    steps = QUICK_STEPS if quick and steps is None else steps
-    job = iter_reproduce_cars(data, model=model, steps=steps, train=train)
+    if quick and steps is None and minutes is None:
+        minutes = QUICK_MINUTES
+    if parts:
+        found = follow(iter_ablate_cars(data, minutes=minutes or 4.0), "parts")
+        output.mkdir(parents=True, exist_ok=True)
+        (output / "parts.json").write_text(json.dumps(found, indent=1), "utf-8")
+        for line in ablation_lines(found):
+            typer.echo(line)
+        return
+    job = iter_reproduce_cars(
+        data, model=model, steps=steps, minutes=minutes, train=train
+    )
     result = follow(job, "reproduce cars")
     output.mkdir(parents=True, exist_ok=True)
     (output / "cars.json").write_text(json.dumps(result, indent=1), encoding="utf-8")
@@ -43,8 +60,7 @@ def reproduce_cars(
             f"R = {row['orientations']:2d}: {row['mean_deg']:6.2f}°, "
             f"{row['ms_per_car']:.2f} ms per car"
         )
-    if steps:
-        typer.echo(
-            f"The networks beside the first were trained for {steps} steps only."
-        )
+    if train and (steps or minutes):
+        length = f"{steps} steps" if steps else f"{minutes:g} minutes of processor time"
+        typer.echo(f"The networks beside the first were trained for {length} only.")
     console.print(f"wrote {output}", highlight=False)

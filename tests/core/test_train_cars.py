@@ -10,19 +10,28 @@ import pytest
 from imageio import v3 as imageio
 from typer.testing import CliRunner
 
+from roteq_core.ablate_cars import VARIANTS, ablation_lines, train_variant
 from roteq_core.cli.main import app
 from roteq_core.config import CarNetConfig, TurningConfig
 from roteq_core.jobs import drain
 from roteq_core.model import load_model
-from roteq_core.reproduce_cars import contenders, read_split, table_lines
+from roteq_core.reproduce_cars import (
+    contenders,
+    fitted_steps,
+    read_split,
+    table_lines,
+)
 from roteq_core.synthetic import aerial_scene
 from roteq_core.tables import Car, CarTable, read_cars, write_cars
+from roteq_core.tasks.car_patches import join_patches
+from roteq_core.tasks.cars import CarTask
 from roteq_core.train_cars import (
     TRAIN_CARS,
     CarFrames,
     frames_from_files,
     iter_train_cars,
     split_frames,
+    synthetic_patches,
 )
 
 SMALL = CarNetConfig(
@@ -147,6 +156,25 @@ def test_the_table_shows_the_paper_beside_us():
     assert any("20.46°" in line and "6.7%" in line for line in lines)
     assert any(line.startswith("ours") and "90.0%" in line for line in lines)
     json.dumps(row)
+
+
+def test_a_training_gets_as_many_steps_as_fit_into_its_time():
+    patches = drain(synthetic_patches(6, 1, ["carpark"], "synthetic"))
+    task = CarTask(patches, network=SMALL)
+    config = dataclasses.replace(TRAIN_CARS, batch=2)
+    assert fitted_steps(task, config, 1e-6).steps == 3
+    assert fitted_steps(task, config, 30.0).steps > 20
+
+
+def test_each_part_of_the_data_is_left_out_in_turn():
+    patches = drain(synthetic_patches(8, 1, ["carpark"], "real"))
+    held = drain(synthetic_patches(4, 2, ["winter"], "left-out"))
+    held = join_patches([held, patches[:2]])
+    variant = dataclasses.replace(VARIANTS[0], train={"batch": 2})
+    row = train_variant(variant, patches, held, 0.1)
+    result = {"minutes": 0.1, "rows": {variant.name: row}}
+    assert any(line.startswith("everything") for line in ablation_lines(result))
+    assert len({v.name for v in VARIANTS}) == len(VARIANTS)
 
 
 def test_the_plain_network_is_trained_with_and_without_turned_crops():

@@ -1,0 +1,128 @@
+"""What each kind of training data and each part of the heading network is worth.
+
+The same short training again and again, each time without one of them, judged on
+held-out cars of the same video and on drawn cars of styles that were left out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from roteq_core.config import CAR_NETS
+from roteq_core.jobs import Job, Report, drain
+from roteq_core.reproduce_cars import fitted_steps, read_split
+from roteq_core.synthetic import FAMILIES
+from roteq_core.tasks.car_patches import CarPatches, join_patches
+from roteq_core.tasks.cars import CarTask
+from roteq_core.train import iter_train
+from roteq_core.train_cars import (
+    TRAIN_CARS,
+    frame_patches,
+    split_frames,
+    synthetic_patches,
+)
+
+LEFT_OUT = ("winter", "tropics")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One training: what differs from that with everything.
+
+    Parameters
+    ----------
+    name : str
+    train, network : dict
+        Changed fields of `TrainConfig` and of the network.
+    real : float
+        Share of real cars; the rest is drawn.
+    """
+
+    name: str
+    train: dict[str, Any] = field(default_factory=dict)
+    network: dict[str, Any] = field(default_factory=dict)
+    real: float = 0.5
+
+
+VARIANTS = (
+    Variant("everything"),
+    Variant("real cars alone", real=1.0),
+    Variant("drawn cars alone", real=0.0),
+    Variant("no light, blur, noise, JPEG", train={"intensity": 0.0}),
+    Variant("no change of size", train={"scale": 0.0}),
+    Variant("no turned and mirrored crops", train={"rotate": False, "flip": False}),
+    Variant("gray instead of color", network={"in_maps": 1}),
+    Variant("one template instead of 24", network={"hidden": 0}),
+)
+
+
+def iter_ablate_cars(
+    data: Path, *, minutes: float, drawn: int = 2000, checks: int = 160
+) -> Job[dict[str, Any]]:
+    """Train all variants for the same processor time, and score them.
+
+    Parameters
+    ----------
+    data : path
+        With `cars.csv` and `frames/`; the last fifth of the split `train` is held out,
+        and the split `test` is not looked at.
+    minutes : float
+        Processor time for each training.
+    drawn, checks : int
+        Drawn cars to learn from, and of styles that were left out to score on.
+    """
+    train, held = split_frames(read_split(Path(data), "train"))
+    kept = [family for family in FAMILIES if family not in LEFT_OUT]
+    learnt = join_patches(
+        [
+            frame_patches(train, "real"),
+            (yield from synthetic_patches(drawn, 1, kept, "synthetic")),
+        ]
+    )
+    held_out = join_patches(
+        [
+            frame_patches(held, "real"),
+            (yield from synthetic_patches(checks, 2, LEFT_OUT, "left-out")),
+        ]
+    )
+    rows = {}
+    for index, variant in enumerate(VARIANTS):
+        yield Report(index, len(VARIANTS), variant.name)
+        rows[variant.name] = train_variant(variant, learnt, held_out, 60 * minutes)
+    return {"minutes": minutes, "held_out": len(held_out), "rows": rows}
+
+
+def train_variant(
+    variant: Variant, learnt: CarPatches, held_out: CarPatches, seconds: float
+) -> dict[str, float]:
+    """Train one variant for so many seconds of processor time, and score it."""
+    network = dataclasses.replace(CAR_NETS["wide"], **variant.network)
+    shares = {"real": variant.real, "synthetic": 1 - variant.real}
+    task = CarTask(learnt, network=network, shares=shares)
+    config = dataclasses.replace(TRAIN_CARS, **{"batch": 32, **variant.train})
+    config = fitted_steps(task, config, seconds)
+    start = time.process_time()
+    trained = drain(iter_train(task, config))
+    spent = time.process_time() - start
+    judge = CarTask(learnt, held_out, network=network)
+    scores = judge.validate(trained.network, next(trained.network.parameters()).device)
+    return {**scores, "steps": config.steps, "cpu_seconds": round(spent, 1)}
+
+
+def ablation_lines(result: dict[str, Any]) -> list[str]:
+    """Give the table as lines of text."""
+    head = (
+        f"{'':32}{'held-out real':>15}{'left-out drawn':>16}{'flipped':>9}{'steps':>7}"
+    )
+    lines = [head]
+    for name, row in result["rows"].items():
+        lines.append(
+            f"{name:32}{row['real_deg']:>14.1f}°{row['left-out_deg']:>15.1f}°"
+            f"{100 * row['flipped']:>8.1f}%{row['steps']:>7.0f}"
+        )
+    lines.append(f"Each was trained for {result['minutes']:g} processor minutes only.")
+    return lines
