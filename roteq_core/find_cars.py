@@ -1,7 +1,8 @@
 """Find the cars of an image, and let the heading model look at each.
 
 The image is brought to the scale at which the finder learnt. Where nobody says how long
-cars are, several scales are tried and the best cars of all are kept.
+cars are, several scales are tried, the cars found there tell how long cars are, and the
+image is looked at once more at that scale alone.
 """
 
 from __future__ import annotations
@@ -40,7 +41,12 @@ from roteq_core.tasks.car_finder import (
 )
 
 # Lengths in pixels that are tried where none is given.
-TRIED_LENGTHS = (20.0, 33.0, 55.0)
+TRIED_LENGTHS = (20.0, 33.0, 55.0, 91.0)
+# A car is believed if its own length is about the one that was looked for.
+AT_HOME = 1.35
+# Lengths that differ by this much (in their logarithm) speak for each other.
+LENGTH_SPREAD = 0.15
+SAME_LENGTH = 1.06
 
 
 def iter_find_cars(
@@ -105,18 +111,53 @@ def working_lengths(options: FindOptions) -> tuple[float, ...]:
 def iter_detections(
     model: Model, pixels: np.ndarray, options: FindOptions
 ) -> Job[Detections]:
-    """Find cars in pixels, at one scale or at several."""
+    """Find cars in pixels, of a given length or of the one that is most likely."""
     device = choose_device(options.device)
     network = model.to(device).networks[0]
     in_maps = int(network.config.in_maps)  # type: ignore[union-attr,arg-type]
     maps = image_maps(pixels, in_maps)
+    lengths = list(working_lengths(options))
+    passes = len(lengths) + (len(lengths) > 1)
     parts: list[Detections] = []
-    lengths = working_lengths(options)
     for part, length in enumerate(lengths):
-        factor = FINDER_LENGTH / length
-        job = _iter_one_scale(network, maps, factor, options, device)
-        parts.append((yield from _as_part(job, part, len(lengths))))
-    return join_detections(parts, options.most)
+        job = _iter_one_scale(network, maps, length, options, device)
+        parts.append((yield from _as_part(job, part, passes)))
+    if len(parts) == 1:
+        return join_detections(parts, options.most)
+    likely = likely_length(parts, lengths)
+    for part, length in zip(parts, lengths, strict=True):
+        if max(likely / length, length / likely) < SAME_LENGTH:
+            return join_detections([part], options.most)
+    job = _iter_one_scale(network, maps, likely, options, device)
+    last = yield from _as_part(job, len(lengths), passes)
+    return join_detections([last], options.most)
+
+
+def likely_length(parts: Sequence[Detections], lengths: Sequence[float]) -> float:
+    """Say how long cars are, from what was found while looking for several lengths.
+
+    A car counts by the square of its score where its own length is about the one that
+    was looked for: things that are no cars look their best at odd sizes.
+
+    Parameters
+    ----------
+    parts : sequence of Detections
+    lengths : sequence of float
+        What was looked for in each, pixels.
+    """
+    found, weights = [], []
+    for part, length in zip(parts, lengths, strict=True):
+        ratio = part.lengths / length
+        home = (ratio < AT_HOME) & (ratio > 1 / AT_HOME)
+        found.append(np.log(part.lengths[home]))
+        weights.append(part.scores[home] ** 2)
+    logs, weight = np.concatenate(found), np.concatenate(weights)
+    if not logs.size:
+        return float(lengths[0])
+    tried = np.linspace(logs.min(), logs.max(), 200)
+    gaps = (tried[:, None] - logs) / LENGTH_SPREAD
+    votes = np.exp(-np.square(gaps) / 2) @ weight
+    return float(np.exp(tried[int(np.argmax(votes))]))
 
 
 def _as_part(job: Job[Detections], part: int, parts: int) -> Job[Detections]:
@@ -134,10 +175,11 @@ def _as_part(job: Job[Detections], part: int, parts: int) -> Job[Detections]:
 def _iter_one_scale(
     network: nn.Module,
     maps: np.ndarray,
-    factor: float,
+    length: float,
     options: FindOptions,
     device: torch.device,
 ) -> Job[Detections]:
+    factor = FINDER_LENGTH / length
     small = scale_image(maps, factor)
     image = normalize_scene(torch.from_numpy(small)[None])[0]
     height, width = image.shape[-2:]

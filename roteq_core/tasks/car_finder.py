@@ -17,7 +17,7 @@ from roteq_core.config import CarFinderNetConfig, TrainConfig
 from roteq_core.networks import CarMaps
 from roteq_core.tables import Car
 from roteq_core.tasks import headings
-from roteq_core.tasks.car_augment import random_gray, random_look
+from roteq_core.tasks.car_augment import random_color, random_gray, random_look
 from roteq_core.tasks.car_crops import image_maps, make_pyramid, read_crops
 from roteq_core.tasks.car_detections import detections_from_maps, match_cars
 
@@ -146,8 +146,8 @@ class CarFinderTask:
             windows.append(window)
             targets.append(target)
         colors = torch.cat(windows)
-        maps = colors if self.network.in_maps == 3 else random_gray(colors, rng)
-        maps = random_look(maps, config.intensity, rng)
+        mix = random_color if self.network.in_maps == 3 else random_gray
+        maps = random_look(mix(colors, rng), config.intensity, rng)
         stacked = {k: torch.stack([t[k] for t in targets]) for k in targets[0]}
         return {"image": normalize_scene(maps), **stacked}
 

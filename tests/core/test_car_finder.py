@@ -16,6 +16,7 @@ from roteq_core.find_cars import (
     iter_detections,
     iter_find_cars,
     join_detections,
+    likely_length,
     working_lengths,
 )
 from roteq_core.jobs import drain
@@ -213,6 +214,27 @@ def test_scales_are_joined_and_each_car_is_kept_once():
     joined = join_detections([one, other], most=10)
     assert len(joined.scores) == 2
     assert len(join_detections([one, other], most=1).scores) == 1
+
+
+def found(lengths, score):
+    count = len(lengths)
+    places = np.zeros((count, 2))
+    return Detections(
+        places, np.array(lengths, float), np.zeros(count), np.full(count, score)
+    )
+
+
+def test_the_likely_length_is_where_sure_cars_agree():
+    odd = found([14, 15, 19, 22, 30, 31], 0.35)
+    good = found([35, 36, 36, 37], 0.8)
+    assert likely_length([odd, good], (20.0, 33.0)) == pytest.approx(36, rel=0.05)
+
+
+def test_lengths_other_than_those_looked_for_do_not_count():
+    wrong = found([60] * 20, 0.9)
+    good = found([22, 23], 0.5)
+    assert likely_length([wrong, good], (20.0, 25.0)) == pytest.approx(22.5, rel=0.05)
+    assert likely_length([wrong], (20.0,)) == 20.0
 
 
 def test_a_pixel_size_says_how_long_cars_are():

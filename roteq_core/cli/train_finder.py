@@ -1,0 +1,61 @@
+"""`roteq train finder`: a car finder for one's own images."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from roteq_core.cli.progress import console, follow, plain_errors
+
+
+@plain_errors
+def train_finder(
+    images: list[Path] = typer.Option(..., help="Images, or folders of images."),
+    cars: Path = typer.Option(
+        ..., help="Table with every car of the images, or a folder of tables."
+    ),
+    output: Path = typer.Option(..., "--output", "-o", help="A .safetensors file."),
+    steps: int | None = typer.Option(None, help="Weight updates in all."),
+    batch: int | None = typer.Option(None, help="Windows per step."),
+    synthetic: int = typer.Option(44, help="Drawn scenes to learn from besides."),
+    seed: int = typer.Option(0, help="Same seed, same weights."),
+    device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
+    folder: Path | None = typer.Option(None, help="Keep checkpoints here."),
+    resume: bool = typer.Option(False, "--resume", help="Go on from the folder."),
+    start: str | None = typer.Option(
+        None, help="A model's name or file to start from."
+    ),
+) -> None:
+    """Learn to find cars; what is not in the table is taken for ground.
+
+    The last fifth of the images is held out, to validate and to fit the threshold.
+    """
+    import dataclasses
+
+    from roteq_core.train_cars import frames_from_files
+    from roteq_core.train_finder import TRAIN_FINDER, iter_train_finder
+
+    count = steps or TRAIN_FINDER.steps
+    config = dataclasses.replace(
+        TRAIN_FINDER,
+        steps=count,
+        epoch_steps=min(count, TRAIN_FINDER.epoch_steps),
+        batch=batch or TRAIN_FINDER.batch,
+        seed=seed,
+        device=device,  # type: ignore[arg-type]
+    )
+    job = iter_train_finder(
+        frames_from_files(images, cars),
+        config=config,
+        synthetic=synthetic,
+        name=output.stem,
+        folder=folder,
+        resume=resume,
+        start_from=start,
+    )
+    model = follow(
+        job, "train finder", lambda r: r.text if "loss" in r.values else None
+    )
+    model.save(output)
+    console.print(f"wrote {output}: {model.card.parameters} weights", highlight=False)

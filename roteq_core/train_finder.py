@@ -1,0 +1,160 @@
+"""Train a car finder on one's own images: from files to a model with a threshold."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from roteq_core.config import CarFinderNetConfig, TrainConfig
+from roteq_core.fine_tuning import weights_of
+from roteq_core.jobs import Job, Report
+from roteq_core.model import Model, make_model
+from roteq_core.orient import read_image
+from roteq_core.synthetic import FAMILIES, aerial_scene
+from roteq_core.synthetic.aerial import AerialScene
+from roteq_core.tables import Car
+from roteq_core.tasks.car_finder import (
+    LEAST_VISIBLE,
+    CarFinderTask,
+    CarScene,
+    scene_from_cars,
+)
+from roteq_core.train import iter_train
+from roteq_core.train_cars import CarFrames
+
+TRAIN_FINDER = TrainConfig(
+    steps=1500,
+    batch=6,
+    crop=128,
+    learning_rate=8e-3,
+    warmup=0.04,
+    epoch_steps=100,
+    average=0.2,
+    scale=0.35,
+    elastic=0.0,
+    intensity=0.6,
+)
+SCENE_SIDE = 288
+SCENE_LENGTHS = (18.0, 27.0)  # pixels of the cars of a drawn scene
+CHECKS = 6  # drawn scenes to validate on
+
+
+def iter_train_finder(
+    frames: CarFrames,
+    *,
+    network: CarFinderNetConfig | None = None,
+    config: TrainConfig = TRAIN_FINDER,
+    synthetic: int = 44,
+    left_out: Sequence[str] = ("winter",),
+    name: str = "my-car-finder",
+    folder: Path | None = None,
+    resume: bool = False,
+    start_from: str | None = None,
+) -> Job[Model]:
+    """Learn to find cars in frames and in drawn scenes.
+
+    What is no car in the table is taken for ground: every car of an image must be
+    there.
+
+    Parameters
+    ----------
+    frames : CarFrames
+        The last fifth is held out; a single one is learnt from and not held out.
+    network : CarFinderNetConfig, optional
+    config : TrainConfig
+    synthetic : int
+        How many drawn scenes to learn from besides.
+    left_out : sequence of str
+        Families of synthetic styles to validate on instead of learning from them.
+    name : str
+        Of the model.
+    folder, resume
+        See `iter_train`.
+    start_from : str, optional
+        Name or file of a model to start from; its network is taken.
+    """
+    start: dict[str, Tensor] | None = None
+    if start_from is not None:
+        network, start = weights_of(start_from, "car-finder")
+    train, held = hold_out_last(frames)
+    scenes, checks = _scenes_of(train), _scenes_of(held)
+    if synthetic:
+        kept = [family for family in FAMILIES if family not in left_out]
+        scenes += yield from drawn_scenes(synthetic, 1, kept, "synthetic")
+        checks += yield from drawn_scenes(CHECKS, 2, list(left_out), "left-out")
+    shares = {"real": 0.4, "synthetic": 0.6} if synthetic else None
+    task = CarFinderTask(scenes, checks, network=network, shares=shares)
+    trained = yield from iter_train(
+        task, config, folder=folder, resume=resume, start=start
+    )
+    scores = trained.log[-1] if trained.log else {}
+    return make_model(
+        [trained.network],
+        name=name,
+        task="car-finder",
+        summary="Finds cars seen from above: centers, lengths, headings and scores.",
+        pixel_unit="px",
+        data=f"{train.count} cars of {len(train.images)} images, {synthetic} synthetic "
+        "scenes",
+        training=dataclasses.asdict(config),
+        scores=scores,
+        settings=_threshold_of(scores),
+    )
+
+
+def hold_out_last(frames: CarFrames, share: float = 0.2) -> tuple[CarFrames, CarFrames]:
+    """Part the last frames from the others, with all of their cars."""
+    count = len(frames.images)
+    held = min(count - 1, max(1, round(share * count))) if share else 0
+    return (
+        frames.take(range(count - held)),
+        frames.take(range(count - held, count)),
+    )
+
+
+def _scenes_of(frames: CarFrames) -> list[CarScene]:
+    pairs = zip(frames.images, frames.cars, strict=True)
+    return [scene_from_cars(read_image(path), cars) for path, cars in pairs]
+
+
+def drawn_scenes(
+    count: int, seed: int, families: Sequence[str], domain: str
+) -> Job[list[CarScene]]:
+    """Draw scenes with cars, one family of styles after the other."""
+    scenes: list[CarScene] = []
+    for index in range(count):
+        family = families[index % len(families)]
+        drawn = aerial_scene(
+            (SCENE_SIDE, SCENE_SIDE),
+            seed=1000 * seed + index,
+            style=family,
+            car_length_px=SCENE_LENGTHS,
+        )
+        if scene := scene_from_drawing(drawn, domain):
+            scenes.append(scene)
+        yield Report(index + 1, count, f"drawing synthetic scenes: {family}")
+    return scenes
+
+
+def scene_from_drawing(drawn: AerialScene, domain: str) -> CarScene | None:
+    """Take a drawn scene; other vehicles and hidden cars are doubtful, none is None."""
+    cars: list[Car] = []
+    doubtful: list[Car] = []
+    for c in drawn.cars:
+        car = Car(c.cx, c.cy, c.length, c.width, c.heading_cw_from_up_deg)
+        is_plain = c.is_car and c.visible >= LEAST_VISIBLE
+        (cars if is_plain else doubtful).append(car)
+    if not cars:
+        return None
+    return scene_from_cars(drawn.image, cars, doubtful, domain=domain)
+
+
+def _threshold_of(scores: dict[str, Any]) -> dict[str, float]:
+    """Give the threshold with the best F1, the mean of those of all domains."""
+    found = [value for key, value in scores.items() if key.endswith("_threshold")]
+    return {"threshold": round(float(np.mean(found)), 3)} if found else {}
