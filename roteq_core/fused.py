@@ -10,6 +10,7 @@ nothing is computed again. The result equals `rotating_conv` followed by
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -29,10 +30,13 @@ from roteq_core.peaks import (
 )
 from roteq_core.spectral_strips import SpectralConv, tile_side
 from roteq_core.strips import DirectConv, StripConv
+from roteq_core.waves import is_wave_rule, pooled_waves
 
 # Responses in flight, in numbers: what stays in a CPU's cache, or keeps a GPU busy.
 CPU_STRIP = 600_000
 GPU_STRIP = 64_000_000
+# How many times as much is convolved at once.
+WIDER = 4
 
 Method = Literal["auto", "direct", "spectral"]
 
@@ -57,6 +61,9 @@ class Pooling:
         How to convolve; ``auto`` takes spectra for training on a CPU where they are
         faster. They round differently from place to place, and so do not give bit for
         bit the same for a tile as for the whole image, as the direct way does.
+    one_wave : bool
+        Whether the responses of a filter are one wave a·cos α + b·sin α, as those of a
+        single tap on fields are: `roteq_core.waves` then finds the winner by its phase.
     """
 
     filters: int
@@ -67,6 +74,7 @@ class Pooling:
     strip: int | None = None
     keep: Literal["vector", "magnitude"] = "vector"
     method: Method = "auto"
+    one_wave: bool = False
 
     def rule(self, dtype: torch.dtype) -> PoolRule:
         """What happens to responses."""
@@ -97,6 +105,9 @@ def fused_conv_pool(
         bias = bias.detach()  # or it alone would have the peaks kept
     # Half precision is too coarse for angles.
     trig = trig.to(bank.device, torch.promote_types(bank.dtype, torch.float32))
+    rule = pooling.rule(maps.dtype)
+    if pooling.one_wave and not pooling.padding and is_wave_rule(rule, len(trig)):
+        return pooled_waves(maps, bank, bias, rule, pooling.stride)
     result: Tensor = _FusedConvPool.apply(  # type: ignore[no-untyped-call]
         maps, bank, trig, bias, pooling
     )
@@ -116,16 +127,23 @@ class _FusedConvPool(torch.autograd.Function):
         keep = any(ctx.needs_input_grad)
         rule = pooling.rule(maps.dtype)
         conv = _convolution(maps, bank, pooling, training=keep)
-        parts = 2 if rule.keep == "vector" else 1
-        result = maps.new_empty(len(maps), pooling.filters, parts, *conv.size)
+        values = 2 if rule.keep == "vector" else 1
+        result = maps.new_empty(len(maps), pooling.filters, values, *conv.size)
+        pixels = _strip_pixels(maps, trig, pooling)
         kept: list[Kept] = []
-        for strip in conv.strips(_strip_pixels(maps, trig, pooling)):
+        # Wider strips convolve faster, but backward takes one at a time.
+        for strip in conv.strips(pixels if keep else WIDER * pixels):
             rows = conv.coefficients(strip).view(-1, trig.shape[1]).to(trig.dtype)
             noise = conv.noise(pooling.filters)
-            winners = find_winners(rows, trig, rule, bias, noise)
-            conv.place(result, strip, pool_winners(winners, rule, bias))
-            if keep:
-                kept.append(keep_winners(winners, len(trig)))
+            pooled = []
+            for part in _parts(len(rows), len(rows) if keep else pixels, pooling):
+                nearby = None if noise is None else noise[part]
+                winners = find_winners(rows[part], trig, rule, bias, nearby)
+                pooled.append(pool_winners(winners, rule, bias))
+                if keep:
+                    kept.append(keep_winners(winners, len(trig)))
+            joined = (torch.cat(p) for p in zip(*pooled, strict=True))
+            conv.place(result, strip, tuple(joined))
         if keep:
             tensors = (tensor for winners in kept for tensor in winners)
             ctx.save_for_backward(maps, bank, trig, bias, result, *tensors)
@@ -190,6 +208,13 @@ def _strip_pixels(maps: Tensor, trig: Tensor, pooling: Pooling) -> int:
     """How many pixels of a strip keep the responses within their budget."""
     budget = CPU_STRIP if maps.device.type == "cpu" else GPU_STRIP
     return (pooling.strip or budget) // (trig.shape[0] * pooling.filters)
+
+
+def _parts(count: int, pixels: int, pooling: Pooling) -> Iterator[slice]:
+    """Cut `count` rows of coefficients into parts of some pixels."""
+    size = max(1, pixels) * pooling.filters
+    for first in range(0, count, size):
+        yield slice(first, min(first + size, count))
 
 
 __all__ = ["Pooling", "fused_conv_pool"]

@@ -103,7 +103,8 @@ class RotConv(nn.Module):
     init : {"stable", "paper"}
         Magnitudes that stay stable through depth, or the paper's N(0, 1e-3).
     path : {"auto", "fused", "plain"}
-        How to compute; ``auto`` is fused for vectors, and plain while exporting.
+        How to compute; ``auto`` is fused, and plain while exporting. More than one
+        bin, and responses themselves, are always plain.
     """
 
     def __init__(
@@ -205,7 +206,7 @@ class RotConv(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Image (B, C, H, W) or field (B, C, 2, H, W) → see `pool`."""
         self._check_input(x)
-        if self.pool == "vector" and self._use_fused():
+        if self._use_fused():
             return self._fused(x)
         responses = self.responses(x)
         if self.pool == "none":
@@ -233,6 +234,8 @@ class RotConv(nn.Module):
         return turned.reshape(*turned.shape[:3], *self.weight.shape[2:])
 
     def _use_fused(self) -> bool:
+        if self.pool == "none" or (self.pool == "magnitude" and self.bins > 1):
+            return False  # most of the responses are asked for
         if self.path != "auto":
             return self.path == "fused"
         return not _is_exporting()
@@ -245,7 +248,13 @@ class RotConv(nn.Module):
             dtype = torch.get_autocast_dtype(device)
             maps, bank = maps.to(dtype), bank.to(dtype)
         pooling = Pooling(
-            self.filters, self.angles, self.refine, self.stride, self.padding
+            self.filters,
+            self.angles,
+            self.refine,
+            self.stride,
+            self.padding,
+            keep="vector" if self.pool == "vector" else "magnitude",
+            one_wave=self.vector_input and self.kernel_size == 1,
         )
         return fused_conv_pool(maps, bank, self.operator.trig, self.bias, pooling)
 

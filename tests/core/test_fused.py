@@ -80,6 +80,10 @@ def test_fused_equals_plain_for_every_way_of_turning(
     "options",
     [
         {"kernel_size": 1},
+        {"kernel_size": 1, "orientations": 17, "refine": False},
+        {"kernel_size": 1, "interval": (0.3, 0.3 + 2 * math.pi), "orientations": 8},
+        {"kernel_size": 1, "interval": (-0.6, 0.7), "orientations": 5},
+        {"kernel_size": 1, "orientations": 3},
         {"kernel_size": 4, "padding": 2},
         {"kernel_size": 4, "padding": 0},
         {"stride": 2},
@@ -94,6 +98,30 @@ def test_fused_equals_plain_for_every_way_of_turning(
 @pytest.mark.parametrize("vector", [False, True])
 def test_fused_equals_plain_for_every_layout(vector, options):
     assert_paths_agree(input_with_flat_parts(vector), vector=vector, **options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kernel_size": 1},
+        {"kernel_size": 1, "orientations": 17, "stride": 2},
+        {"kernel_size": 1, "interval": (0.3, 0.3 + 2 * math.pi), "orientations": 8},
+        {},
+        {"interval": (-0.6, 0.7), "orientations": 5},
+        {"basis": "bilinear", "orientations": 17},
+    ],
+    ids=str,
+)
+def test_fused_magnitudes_equal_plain_ones(options):
+    """On noise: where all orientations answer alike, any of them may have it."""
+    x = torch.randn(2, 2, 2, 13, 11, generator=torch.Generator().manual_seed(0))
+    assert_paths_agree(x.double(), vector=True, pool="magnitude", **options)
+    x = input_with_flat_parts(True)
+    with torch.no_grad():
+        plain, ours = (
+            layer(path, pool="magnitude", **options)(x) for path in ("plain", "fused")
+        )
+    torch.testing.assert_close(ours, plain, rtol=1e-9, atol=1e-10)
 
 
 def test_three_tilts_with_one_frequency_are_not_taken_for_filters():
