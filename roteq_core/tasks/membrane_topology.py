@@ -16,6 +16,8 @@ from roteq_core.tasks.membrane_targets import BESIDE, CENTER, INSIDE
 CLOSED, OPEN = 0.6, 0.4
 # A piece of a cell counts from this many pixels on: specks at its rim are no cut.
 SMALLEST_PIECE = 30
+# Width in pixels of the strip along which two regions meet.
+REACH = 5
 
 
 def critical_pixels(probability: np.ndarray, classes: np.ndarray) -> np.ndarray:
@@ -31,9 +33,9 @@ def critical_pixels(probability: np.ndarray, classes: np.ndarray) -> np.ndarray:
     Returns
     -------
     bool array of shape (H, W)
-        Gaps are parts of the center line, below `CLOSED`, through which one true cell
-        touches another; walls are pixels in a true cell, above `OPEN`, between two of
-        its pieces.
+        Gaps are parts of the center line, below `CLOSED`, where one true cell meets
+        another; walls are pixels in a true cell, above `OPEN`, where two of its pieces
+        would meet.
     """
     in_cell = (classes == INSIDE) | (classes == BESIDE)
     cells, _ = ndimage.label(in_cell)
@@ -44,20 +46,31 @@ def critical_pixels(probability: np.ndarray, classes: np.ndarray) -> np.ndarray:
 
 
 def _between(mask: np.ndarray, regions: np.ndarray) -> np.ndarray:
-    """Keep the connected parts of a mask that touch two numbered regions or more."""
+    """Keep the middle of those connected parts of a mask that join numbered regions."""
+    if not mask.any() or regions.max() < 2:
+        return np.zeros_like(mask)
+    nearest = _nearest(regions)
     parts, count = ndimage.label(mask)
-    if not count:
-        return mask
-    highest = ndimage.maximum_filter(regions, 3)
-    no_region = regions.max() + 1
-    lowest = ndimage.minimum_filter(np.where(regions > 0, regions, no_region), 3)
-    index = np.arange(count + 1)
-    touches_two = ndimage.maximum(highest, parts, index) > ndimage.minimum(
-        lowest, parts, index
+    lowest, highest = (
+        extreme(nearest, parts, np.arange(count + 1))
+        for extreme in (ndimage.minimum, ndimage.maximum)
     )
-    touches_two[0] = False
-    kept: np.ndarray = touches_two[parts]
-    return kept
+    joins = lowest < highest
+    joins[0] = False
+    meeting = ndimage.maximum_filter(nearest, REACH) > ndimage.minimum_filter(
+        nearest, REACH
+    )
+    middle: np.ndarray = joins[parts] & meeting
+    return middle
+
+
+def _nearest(regions: np.ndarray) -> np.ndarray:
+    """Give every pixel the number of the nearest region."""
+    places = ndimage.distance_transform_edt(
+        regions == 0, return_distances=False, return_indices=True
+    )
+    nearest: np.ndarray = regions[tuple(places)]
+    return nearest
 
 
 def _large_pieces(mask: np.ndarray) -> np.ndarray:
