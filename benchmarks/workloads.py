@@ -46,7 +46,7 @@ class Subject:
         if self.module.training:
             self.module.eval()
         with torch.no_grad():
-            self.module(self.x)
+            self.module(self.x.detach())
 
     def step(self) -> None:
         """Forward and backward, as a training step does."""
