@@ -68,6 +68,7 @@ class HeadingForm(QWidget):
         self.table = CarTableView()
         self.rose = RosePlot(viewer)
         self.export = QPushButton("Export …")
+        self.review = QPushButton("Review …")
         self._rows = QFormLayout()
         self._is_untouched = True  # nobody has chosen where cars come from
         self._prepare()
@@ -95,6 +96,7 @@ class HeadingForm(QWidget):
         self._note.setWordWrap(True)
         self._note.hide()
         self.export.setEnabled(False)
+        self.review.setEnabled(False)
 
     def _set_tips(self) -> None:
         tips = {
@@ -116,6 +118,7 @@ class HeadingForm(QWidget):
             self.rose: "Headings round the compass, their circular mean and resultant "
             "length R; click a petal to choose its cars",
             self.export: "Save the cars as CSV, GeoJSON, DOTA, YOLO-OBB or VOC",
+            self.review: "Go through these cars one by one, from the keyboard",
         }
         for part, tip in tips.items():
             part.setToolTip(tip)
@@ -137,6 +140,7 @@ class HeadingForm(QWidget):
         below.addWidget(QLabel("Color by"))
         below.addWidget(self.color_by, stretch=1)
         below.addWidget(self.export)
+        below.addWidget(self.review)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addLayout(self._rows)
@@ -189,6 +193,7 @@ class HeadingForm(QWidget):
         self._note.setText("\n".join(table.notes))
         self._note.setVisible(bool(table.notes))
         self.export.setEnabled(len(table) > 0)
+        self.review.setEnabled(len(table) > 0)
 
     def _show_rows(self) -> None:
         origin = self.origin()

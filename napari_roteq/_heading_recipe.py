@@ -20,6 +20,10 @@ _ORIENT = {
     "batch": "--batch",
     "device": "--device",
 }
+_NO_FILE = (
+    "the cars must be in a file to be named in a command: export them, choose “A table "
+    "in a file” and run again"
+)
 _FIND = {
     "model": "--model",
     "threshold": "--threshold",
@@ -37,17 +41,22 @@ def orient_recipe(
     path = _flat_path(image)
     cli: tuple[str, ...] = ()
     if path is not None and isinstance(cars, str):
-        redo = ("--redo-reviewed",) if options.redo_reviewed else ()
-        words = _words(options, _ORIENT)
-        cli = ("orient", path, cars, "--output", _output(path), *words, *redo)
+        cli = _orient_words(path, cars, options)
     given = cars if isinstance(cars, str) else _places(cars)
     return Recipe(
         job="roteq_core.orient:iter_orient",
         args=(path, given, options),
         input=path,
         cli=cli,
+        no_cli=_NO_FILE,
         model=_named(model),
     )
+
+
+def _orient_words(path: str, cars: str, options: OrientOptions) -> tuple[str, ...]:
+    redo = ("--redo-reviewed",) if options.redo_reviewed else ()
+    words = _words(options, _ORIENT)
+    return ("orient", path, cars, "--output", _output(path), *words, *redo)
 
 
 def find_recipe(
@@ -61,15 +70,20 @@ def find_recipe(
         pixel_size_m=options.pixel_size_m,
     )
     cli: tuple[str, ...] = ()
-    if path is not None and is_plain:  # the command has no other heading options
+    then: tuple[str, ...] = ()
+    if path is not None:
         words = _words(finding, _FIND)
         cli = ("find-cars", path, "--output", _output(path), *words)
+        if not is_plain:  # that command has no other heading options: take two
+            cli = (*cli, "--no-orient")
+            then = _orient_words(path, _output(path), options)
     image_file = path if path is None else _read(path)
     return Recipe(
         job="roteq_core.serving_cars:iter_find_and_orient",
         args=(image_file, finding, options),
         input=path,
         cli=cli,
+        then=then,
         model=_named(model),
     )
 

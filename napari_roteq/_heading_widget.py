@@ -11,26 +11,22 @@ from qtpy.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 
 from napari_roteq import _worker_process
 from napari_roteq._car_export import FORMATS, save_cars
-from napari_roteq._car_shapes import cars_in_shapes
-from napari_roteq._connections import connect_while_alive
+from napari_roteq._car_shapes import TABLE, cars_in_shapes
 from napari_roteq._copy_buttons import CopyButtons
 from napari_roteq._errors import JobError, explain_exception
 from napari_roteq._heading_cars import (
     ARROWS,
     BOXES,
     car_layers,
-    cars_between,
     cars_of_file,
     cars_of_layer,
-    cars_of_shapes,
     colors_of,
     index_in_view,
-    is_in_view,
     read_plane,
-    shapes_of_cars,
     with_sizes,
 )
 from napari_roteq._heading_form import HeadingForm
+from napari_roteq._heading_links import CarLinks
 from napari_roteq._heading_recipe import find_recipe, orient_recipe
 from napari_roteq._images import Index, planes_of
 from napari_roteq._jobs import run, run_in_thread
@@ -75,9 +71,9 @@ class HeadingWidget(QWidget):
         self._run: _Run | None = None
         self._cars = CarTable()
         self._then: RunningJob | None = None  # the job after the running one
-        self._linked: Any = None  # the boxes whose selection is followed
         self._form = HeadingForm(napari_viewer, self._session)
         self._bar = self._form.bar
+        self._links = CarLinks(napari_viewer, self._form.table)
         self._copy = CopyButtons(self._recipe)
         layout = QVBoxLayout(self)
         layout.addWidget(self._form)
@@ -92,9 +88,9 @@ class HeadingWidget(QWidget):
         form.model.failed.connect(self._bar.show_error)
         form.finder.failed.connect(self._bar.show_error)
         form.color_by.currentIndexChanged.connect(self._on_color)
-        form.table.chosen.connect(self._on_rows)
-        form.rose.petal_clicked.connect(self._on_petal)
+        form.rose.petal_clicked.connect(self._links.choose_between)
         form.export.clicked.connect(self._on_export)
+        form.review.clicked.connect(self.review)
         self._copy.failed.connect(self._bar.show_error)
         self._bar.running_changed.connect(lambda on: form.start.setEnabled(not on))
 
@@ -123,10 +119,11 @@ class HeadingWidget(QWidget):
     @property
     def cars(self) -> CarTable:
         """The cars of the last run, with what was changed by hand since."""
-        boxes = self._boxes()
+        boxes = self._layer(BOXES)
         if boxes is None:
             return self._cars
-        return cars_in_shapes(boxes.data, dict(boxes.features), self._cars)
+        known = boxes.metadata.get(TABLE, self._cars)  # a review may have changed it
+        return cars_in_shapes(boxes.data, dict(boxes.features), known)
 
     def _on_start(self) -> None:
         try:
@@ -224,13 +221,14 @@ class HeadingWidget(QWidget):
             return  # removed in the meantime
         self._cars = with_sizes(table, planned.options.car_length_px)
         color_by = self._form.color_by.currentData()
-        self._unlink()
+        self._links.unlink()
         for layer_data in car_layers(
             planned.image, planned.index, self._cars, planned.recipe, color_by
         ):
             update_or_add(self._viewer, layer_data)
         self._on_color()
-        self._link()
+        boxes = self._layer(BOXES)
+        self._links.link(boxes, planned.image, planned.index, self._cars)
         self._form.show_cars(self._cars)
 
     def _layer(self, role: str) -> Any:
@@ -238,54 +236,6 @@ class HeadingWidget(QWidget):
             return None
         (about,) = tag(role, self._run.image, {}).values()
         return find_layer(self._viewer, about["key"])
-
-    def _boxes(self) -> Any:
-        return self._layer(BOXES)
-
-    def _unlink(self) -> None:
-        if self._linked is not None:
-            events = self._linked.selected_data.events
-            events.items_changed.disconnect(self._on_boxes, missing_ok=True)
-            self._linked = None
-
-    def _link(self) -> None:
-        boxes = self._boxes()
-        if boxes is not None:
-            events = boxes.selected_data.events
-            connect_while_alive(self, events.items_changed, self._on_boxes)
-            self._linked = boxes
-
-    def _on_boxes(self) -> None:
-        """Boxes were selected: choose their rows."""
-        boxes = self._linked
-        if boxes is not None:
-            self._form.table.choose(sorted(cars_of_shapes(boxes, boxes.selected_data)))
-
-    def _on_rows(self, cars: list[int]) -> None:
-        """Rows were chosen: select their boxes and bring them into view."""
-        boxes = self._linked
-        if boxes is None or boxes not in self._viewer.layers:
-            return
-        boxes.selected_data = shapes_of_cars(boxes, cars)
-        self._viewer.layers.selection.active = boxes
-        if len(cars) == 1:
-            self._look_at(boxes, cars[0])
-
-    def _look_at(self, boxes: Any, number: int) -> None:
-        """Go to the plane of a car, and center it if it is out of view."""
-        car, planned = self._cars.cars[number], self._run
-        assert planned is not None
-        place = boxes.data_to_world((*planned.index, car.cy, car.cx))
-        for axis in range(len(planned.index)):
-            self._viewer.dims.set_point(axis - len(place), place[axis])
-        if not is_in_view(planned.image, car):
-            scene = getattr(self._viewer, "scene", self._viewer)
-            scene.camera.center = tuple(place[-2:])
-
-    def _on_petal(self, first: float, last: float) -> None:
-        cars = cars_between(self._cars, first, last)
-        self._form.table.choose(cars)
-        self._on_rows(cars)
 
     def _on_color(self) -> None:
         colors = colors_of(self._form.color_by.currentData())
@@ -319,6 +269,16 @@ class HeadingWidget(QWidget):
             self._bar.show_error(explain_exception(error))
             return
         show_info(f"Saved {len(self.cars)} cars as {file.name}.")
+
+    def review(self) -> Any:
+        """Open the review of these cars, and give its widget."""
+        boxes, planned = self._layer(BOXES), self._run
+        if boxes is None or planned is None:
+            return None
+        window = self._viewer.window
+        _, widget = window.add_plugin_dock_widget("napari-roteq", "Review headings")
+        widget.choose(boxes, planned.image)
+        return widget
 
     def _recipe(self) -> Recipe | None:
         return None if self._run is None else self._run.recipe

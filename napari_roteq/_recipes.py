@@ -50,6 +50,10 @@ class Recipe:
         The file of the image; None if the layer was not opened from one.
     cli : tuple of str
         The words after `roteq` that do the same on the command line.
+    then : tuple of str
+        Likewise for a second command, where it takes two.
+    no_cli : str
+        Why there is no command, and what to do to get one.
     model : mapping
         Name and hash of the model.
     is_generator : bool
@@ -63,6 +67,8 @@ class Recipe:
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     input: str | None = None
     cli: tuple[str, ...] = ()
+    then: tuple[str, ...] = ()
+    no_cli: str = ""
     model: Mapping[str, str] = field(default_factory=dict)
     is_generator: bool = True
     version: str = field(default_factory=lambda: version("napari-roteq"))
@@ -79,8 +85,10 @@ class Recipe:
         """Give the command line that makes the result again."""
         self._check_input()
         if not self.cli:
-            raise ValueError(f"{self.job} must have a command line form, it has none")
-        return shlex.join(("roteq", *self.cli))
+            none = f"{self.job} must have a command line form, it has none"
+            raise ValueError(self.no_cli or none)
+        commands = [each for each in (self.cli, self.then) if each]
+        return " && ".join(shlex.join(("roteq", *words)) for words in commands)
 
     def as_python(self) -> str:
         """Give the Python lines that make the result again."""

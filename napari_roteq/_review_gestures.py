@@ -10,6 +10,7 @@ from typing import Any, Literal
 from napari_roteq._review_frame import Frame
 from napari_roteq._review_layers import Place, ReviewLayers
 from roteq_core.angles import heading_from_angle
+from roteq_core.tables import EDITED, Car
 
 Tool = Literal["browse", "draw", "add", "edit"]
 _STILL_PX = 4.0  # of the canvas; a mouse that moved less was clicked
@@ -44,6 +45,23 @@ class Stroke:
         """Where it points."""
         (x, y), (u, v) = self.start, self.end
         return float(heading_from_angle(math.atan2(v - y, u - x)))
+
+
+def missed_car(where: Place | Stroke, usual: tuple[float, float]) -> Car:
+    """Make a car of a click, or of a drag from its tail to its head.
+
+    Parameters
+    ----------
+    where : (float, float) or Stroke
+        Its center; or where it lies and points, which is then a person's word.
+    usual : (float, float)
+        Length and width of other cars.
+    """
+    length, width = usual
+    if not isinstance(where, Stroke):
+        return Car(*where, length, width)
+    size = where.length, where.length * width / length
+    return Car(*where.middle, *size, where.heading_cw_from_up_deg, status=EDITED)
 
 
 class Gestures:
@@ -110,17 +128,17 @@ class Gestures:
             return
         tool = self._tool_for(event)
         start, pressed = self._frame.from_world(event.position), tuple(event.pos)
-        stroke: Stroke | None = None
+        is_drawn = tool in ("draw", "add")
         yield
         while event.type == "mouse_move":
-            if math.dist(event.pos, pressed) > _STILL_PX:
-                stroke = Stroke(start, self._frame.from_world(event.position))
-                if tool in ("draw", "add"):
-                    self._layers.preview((stroke.start, stroke.end))
+            if is_drawn and math.dist(event.pos, pressed) > _STILL_PX:
+                self._layers.preview((start, self._frame.from_world(event.position)))
             yield
-        if tool in ("draw", "add"):
+        if is_drawn:
             self._layers.preview(None)
-        self._finish(tool, start, stroke)
+        is_still = math.dist(event.pos, pressed) <= _STILL_PX
+        end = self._frame.from_world(event.position)
+        self._finish(tool, start, None if is_still else Stroke(start, end))
 
     def _finish(self, tool: Tool, start: Place, stroke: Stroke | None) -> None:
         if tool == "add":

@@ -14,7 +14,7 @@ from napari_roteq._heading_cars import car_of_shape
 from napari_roteq._review import ReviewQueue
 from napari_roteq._review_edits import Edit
 from napari_roteq._review_frame import Frame
-from napari_roteq._review_gestures import Gestures, Stroke, Tool
+from napari_roteq._review_gestures import Gestures, Stroke, Tool, missed_car
 from napari_roteq._review_layers import Place, ReviewLayers
 from napari_roteq._review_predict import HeadingAsker
 from napari_roteq._review_view import Follow, area_in_view, look_at
@@ -178,20 +178,12 @@ class OpenReview(QObject):
             self.queue.go_to(below)
 
     def _on_missed(self, where: Place | Stroke) -> None:
-        length, width = self.layers.usual
-        file = self.file or ""
-        if isinstance(where, Stroke):
-            heading, ratio = where.heading_cw_from_up_deg, width / length
-            size = where.length, where.length * ratio
-            car = Car(*where.middle, *size, heading, status=EDITED, file=file)
-        else:
-            car = Car(*where, length, width, file=file)
-        self.add(car)
+        self.add(missed_car(where, self.layers.usual))
 
     def add(self, car: Car) -> None:
         """Add a car that was missed, and ask for its heading at once."""
         try:
-            edit = self.queue.add(car)
+            edit = self.queue.add(replace(car, file=self.file or ""))
         except (ValueError, OSError) as error:
             self.failed.emit(explain_exception(error))
             return
@@ -240,8 +232,7 @@ class OpenReview(QObject):
         elif action == "removed" and drawn is not None:
             self.queue.delete(drawn)
         elif action == "added" and len(self.layers.box.data) > 1:
-            car = car_of_shape(self.layers.box.data[-1])
-            self.add(replace(car, file=self.file or ""))
+            self.add(car_of_shape(self.layers.box.data[-1]))
 
     def _take_box(self, car_id: str, corners: np.ndarray) -> None:
         car, drawn = self.queue.car(car_id), car_from_corners(corners)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from qtpy.QtCore import Qt, Signal  # type: ignore[attr-defined]
@@ -20,6 +20,8 @@ from qtpy.QtWidgets import (
 )
 
 from napari_roteq._question import Question
+from napari_roteq._review import ReviewQueue
+from napari_roteq._review_frame import Frame
 from napari_roteq._review_keys import COMMANDS
 from napari_roteq._review_lists import KeyList, QueueList
 from napari_roteq._review_loupe import Loupe
@@ -154,14 +156,28 @@ class ReviewPanel(QWidget):
         for name in _TOOLS:
             self.buttons[name].setChecked(name == tool)
 
-    def show_facts(self, car: Car | None) -> None:
-        """Show what is known of a car, and who says so."""
-        self.facts.setText(
-            "No car is left in this order." if car is None else spell(car)
-        )
+    def show_place(self, queue: ReviewQueue) -> None:
+        """Show where in the queue one is, and what can be undone."""
+        self.queue.show_current(queue)
+        place, count = self.queue.place_of(queue.current)
+        name = "" if queue.path is None else queue.path.name
+        star = "" if queue.is_saved else " *"
+        self.title.setText(f"<b>{name}</b>{star} · {place} of {count}")
+        self.buttons["undo"].setEnabled(queue.can_undo)
+        self.buttons["redo"].setEnabled(queue.can_redo)
+
+    def show_car(
+        self, car: Car | None, frame: Frame, drawable: Callable[[Car], Car]
+    ) -> None:
+        """Show a car large, what is known of it, and who says so."""
+        nothing = "No car is left in this order."
+        self.facts.setText(nothing if car is None else spell(car))
+        direction = None if car is None else car.drawn_cw_from_up_deg
         was_blocked = self.heading.blockSignals(True)
-        self.heading.setValue((car and car.drawn_cw_from_up_deg) or 0.0)
+        self.heading.setValue(direction or 0.0)
         self.heading.blockSignals(was_blocked)
+        has_front = car is not None and car.heading_cw_from_up_deg is not None
+        self.loupe.show_car(frame, None if car is None else drawable(car), has_front)
 
     def show_stats(self, stats: ReviewStats) -> None:
         """Show how much is done."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from napari.layers import Layer
 from napari.utils.notifications import show_info
 from qtpy.QtCore import QTimer
-from qtpy.QtWidgets import QFileDialog, QStackedWidget, QVBoxLayout, QWidget
+from qtpy.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from napari_roteq._errors import JobError, explain_exception
 from napari_roteq._model_choice import spelled
@@ -22,18 +21,18 @@ from napari_roteq._review_begin import (
     recover,
     write_back,
 )
-from napari_roteq._review_export import FILTERS, export_review
 from napari_roteq._review_frame import Frame
 from napari_roteq._review_keys import KeyBinder, read_keys
 from napari_roteq._review_open import OpenReview
 from napari_roteq._review_panel import ReviewPanel
 from napari_roteq._review_recent import remember_table
 from napari_roteq._review_recovery import Unfinished
+from napari_roteq._review_saving import ReviewSaver
 from napari_roteq._review_sources import file_in_table
 from napari_roteq._review_start import StartPage
 from napari_roteq._segment_source import path_of
 from napari_roteq._session import Session
-from roteq_core.tables import Disagreement, FileChangedError
+from roteq_core.tables import Disagreement
 
 
 class ReviewWidget(QWidget):
@@ -58,6 +57,9 @@ class ReviewWidget(QWidget):
         self._page = StartPage(napari_viewer, self._session)
         self._panel = ReviewPanel(napari_viewer)
         self._keys = KeyBinder(napari_viewer, self.run)
+        self._saver = ReviewSaver(
+            self._panel, lambda: self._review, self._on_saved, self._fail
+        )
         self._stack = QStackedWidget()
         self._stack.addWidget(self._page)
         self._stack.addWidget(self._panel)
@@ -80,8 +82,6 @@ class ReviewWidget(QWidget):
         panel.agreement.failed.connect(self._fail)
         panel.keys.changed.connect(self._on_keys)
         panel.tabs.currentChanged.connect(self._on_tab)
-        panel.save.clicked.connect(self.save)
-        panel.export.clicked.connect(self._on_export)
         panel.finish.clicked.connect(self.finish)
 
     @property
@@ -139,6 +139,7 @@ class ReviewWidget(QWidget):
     ) -> None:
         """Show a queue: layers, keys, mouse, lists."""
         assert queue.path is not None
+        self.close_review()
         frame = frame or frame_for(self._viewer, None, queue.path)
         self._page.show_error("")
         self._error = None
@@ -148,23 +149,25 @@ class ReviewWidget(QWidget):
         for layer in self._hidden:
             layer.visible = False
         file = file_in_table(queue.table, frame)
-        review = OpenReview(
+        self._review = OpenReview(
             self._viewer, queue, frame, model=self._model, file=file, parent=self
         )
-        self._review = review
+        self._listen(self._review)
+        self._panel.tell("")
+        self._stack.setCurrentWidget(self._panel)
+        self._bind_keys()
+        self._on_order()
+
+    def _listen(self, review: OpenReview) -> None:
         review.changed.connect(self._on_changed)
         review.moved.connect(self._show_car)
         review.typing.connect(self._panel.type_heading)
         review.tool_changed.connect(self._panel.show_tool)
         review.told.connect(self._panel.tell)
         review.failed.connect(self._fail)
-        self.destroyed.connect(queue.close)
-        self._panel.agreement.table_of = lambda: queue.table
-        self._on_follow(self._panel.follow.currentData())
-        self._panel.tell("")
-        self._stack.setCurrentWidget(self._panel)
-        self._bind_keys()
-        self._on_order()
+        review.follow = self._panel.follow.currentData()
+        self.destroyed.connect(review.queue.close)
+        self._panel.agreement.table_of = lambda: review.queue.table
 
     def _model(self) -> str | None:
         model = self._page.model.model()
@@ -221,91 +224,28 @@ class ReviewWidget(QWidget):
             self._panel.progress.show_cars(self.queue.cars())
 
     def _show_all(self) -> None:
-        queue = self.queue
-        assert queue is not None
-        self._panel.show_stats(queue.stats())
+        assert self.queue is not None
+        self._panel.show_stats(self.queue.stats())
         self._on_tab()
         self._show_car()
 
     def _show_car(self) -> None:
-        review, panel = self._review, self._panel
+        review = self._review
         assert review is not None
-        queue, car = review.queue, review.car
-        panel.queue.show_current(queue)
-        place, count = panel.queue.place_of(queue.current)
-        star = "" if queue.is_saved else " *"
-        name = "" if queue.path is None else queue.path.name
-        panel.title.setText(f"<b>{name}</b>{star} · {place} of {count}")
-        panel.show_facts(car)
-        panel.buttons["undo"].setEnabled(queue.can_undo)
-        panel.buttons["redo"].setEnabled(queue.can_redo)
-        drawn = None if car is None else review.layers.drawable(car)
-        has_front = car is not None and car.heading_cw_from_up_deg is not None
-        panel.loupe.show_car(review.frame, drawn, has_front)
+        self._panel.show_place(review.queue)
+        self._panel.show_car(review.car, review.frame, review.layers.drawable)
 
     def save(self) -> bool:
         """Write the table; ask first if somebody else has changed it."""
-        return self._save(None, is_sure=False)
-
-    def _save(self, path: Path | None, *, is_sure: bool) -> bool:
-        if self.queue is None:
-            return False
-        self._panel.question.dismiss()
-        try:
-            self.queue.save(path, overwrite_changed=is_sure)
-        except FileChangedError as error:
-            self._ask_about(path, str(error))
-            return False
-        except (ValueError, OSError) as error:
-            self._fail(explain_exception(error))
-            return False
-        assert self.queue.path is not None
-        self._panel.tell(f"Saved {len(self.queue)} cars as {self.queue.path.name}.")
-        self._write_back()
-        self._show_car()
-        return True
-
-    def _ask_about(self, path: Path | None, text: str) -> None:
-        answers: dict[str, Callable[[], Any]] = {
-            "Overwrite": lambda: self._save(path, is_sure=True),
-            "Save as …": self._on_save_as,
-            "Cancel": lambda: None,
-        }
-        self._panel.question.ask(
-            f"{text[0].upper()}{text[1:]}. Nothing was saved.", answers
-        )
-
-    def _on_save_as(self) -> None:
-        path, _ = QFileDialog.getSaveFileName(
-            self,
-            "Save the review as",
-            str(self.queue and self.queue.path),
-            "CSV (*.csv)",
-        )
-        if path:  # the dialog has asked whether to overwrite
-            self._save(
-                Path(path), is_sure=Path(path) != (self.queue and self.queue.path)
-            )
-
-    def _on_export(self) -> None:
-        path, chosen = QFileDialog.getSaveFileName(
-            self, "Export the cars", "cars", ";;".join(FILTERS)
-        )
-        if path:
-            self.export(path, chosen)
+        return self._saver.save()
 
     def export(self, path: str, chosen: str = "") -> None:
         """Write a copy of the reviewed cars; see `export_review`."""
-        if self._review is None:
-            return
-        try:
-            _, text = export_review(
-                self._review.queue.table, path, chosen, self._review.frame
-            )
-        except (ValueError, OSError) as error:
-            self._fail(explain_exception(error))
-            return
-        self._panel.tell(text)
+        self._saver.export(path, chosen)
+
+    def _on_saved(self) -> None:
+        self._write_back()
+        self._show_car()
 
     def finish(self) -> None:
         """Close the review; ask first what becomes of unsaved actions."""
@@ -313,7 +253,7 @@ class ReviewWidget(QWidget):
             self.close_review()
             return
         answers: dict[str, Callable[[], Any]] = {
-            "Save": lambda: self.close_review() if self.save() else None,
+            "Save": lambda: self.save() and self.close_review(),  # type: ignore[func-returns-value]
             "Keep for later": self.close_review,
             "Cancel": lambda: None,
         }
@@ -322,13 +262,12 @@ class ReviewWidget(QWidget):
 
     def close_review(self) -> None:
         """Close the review as it is: what was not saved is offered again."""
-        review, self._review = self._review, None
-        if review is None:
+        if self._review is None:
             return
+        self._write_back()
+        review, self._review = self._review, None
         self._keys.unbind()
         self._panel.question.dismiss()
-        self._panel.loupe.show_car(None, None, False)
-        self._write_back(review)
         review.close()
         review.deleteLater()
         for layer in self._hidden:
@@ -337,10 +276,9 @@ class ReviewWidget(QWidget):
         self._stack.setCurrentWidget(self._page)
         self._page.look_for_unfinished()
 
-    def _write_back(self, review: OpenReview | None = None) -> None:
-        review = review or self._review
-        if review is not None and self._boxes in self._viewer.layers:
-            write_back(self._boxes, review.queue, review.frame)
+    def _write_back(self) -> None:
+        if self._review is not None and self._boxes in self._viewer.layers:
+            write_back(self._boxes, self._review.queue, self._review.frame)
 
     def _bind_keys(self) -> None:
         if self._review is not None:
@@ -368,7 +306,7 @@ class ReviewWidget(QWidget):
     def _try(self, do: Callable[[], Any]) -> None:
         try:
             do()
-        except (ValueError, OSError) as error:
+        except (ValueError, OSError, JobError) as error:
             self._fail(explain_exception(error))
 
     def _fail(self, error: Any) -> None:
