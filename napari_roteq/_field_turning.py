@@ -36,6 +36,7 @@ class Turning:
         self._bar = bar
         self._show = show
         self._then: RunningJob | None = None
+        self.curve = TurnCurve()
 
     def start(
         self,
@@ -49,7 +50,7 @@ class Turning:
         is_cars = model.card.get("task") == "cars"
         usual = options.car_length_px or _CAR_LENGTH
         crop = crop_in_view(viewer, image, level, car_length=usual if is_cars else None)
-        curve = TurnCurve()
+        curve = self.curve = TurnCurve()
         self._show(curve)
         self._watch(
             run_in_thread(

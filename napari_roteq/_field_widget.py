@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from qtpy.QtWidgets import QVBoxLayout, QWidget
 
 from napari_roteq import _worker_process
 from napari_roteq._copy_buttons import CopyButtons
 from napari_roteq._errors import JobError, explain_exception
+from napari_roteq._field_filters import FieldFilters
 from napari_roteq._field_form import FieldForm
 from napari_roteq._field_results import Drawing, FieldResults
 from napari_roteq._field_source import reader
 from napari_roteq._field_turning import Turning
-from napari_roteq._filter_layer import filter_layer
-from napari_roteq._jobs import run, run_in_thread, run_planes
-from napari_roteq._layers import update_or_add
+from napari_roteq._jobs import run_in_thread, run_planes
 from napari_roteq._model_choice import no_model
 from napari_roteq._newest import Newest
 from napari_roteq._recipes import Recipe
@@ -26,7 +24,7 @@ from napari_roteq._session import ModelChoice, Session
 from napari_roteq._settings import read_settings
 from napari_roteq._view_follower import ViewFollower
 from roteq_core.field_layers import FieldLayer, FieldOptions, LayerField
-from roteq_core.filter_sheet import filter_sheet
+from roteq_core.turn_curve import TurnCurve
 
 
 class FieldWidget(QWidget):
@@ -45,13 +43,13 @@ class FieldWidget(QWidget):
         self._viewer = napari_viewer
         self._session = session or Session.of(napari_viewer)
         self._results: FieldResults | None = None
-        self._filters: tuple[FieldOptions, FieldLayer, np.ndarray] | None = None
         self._keeping: set[RunningJob] = set()  # fields on their way into the store
         self._is_stale = False  # something else was chosen while a job ran
         self._may_add = False  # whether a layer that is not there is made
         self._recipe: Recipe | None = None
         self._form = FieldForm(napari_viewer, self._session)
         self._bar = self._form.bar
+        self._filters = FieldFilters(self._form)
         self._turning = Turning(self._bar, self._form.pages.show_curve)
         self._thinner = Newest(_choose, self)
         self._view = ViewFollower(napari_viewer, self)
@@ -109,6 +107,11 @@ class FieldWidget(QWidget):
     def error(self) -> JobError | None:
         """What went wrong in the last run, if anything did."""
         return self._bar.error
+
+    @property
+    def curve(self) -> TurnCurve:
+        """How answers have changed while the image was turned."""
+        return self._turning.curve
 
     def _on_start(self) -> None:
         try:
@@ -176,13 +179,13 @@ class FieldWidget(QWidget):
             return
         if self._is_stale:
             self._on_choice()
-        elif not self._has_filters():
-            self._read_filters()
+        else:
+            self._on_filters()
 
     def _on_choice(self) -> None:
         """Another layer, member or filter: show it, once a first field was shown."""
         results = self._results
-        self._show_filters()
+        self._filters.show()
         if results is None:
             return
         if self._bar.is_running:
@@ -226,52 +229,16 @@ class FieldWidget(QWidget):
         if not results.has(index, self._form.filter()):
             self._on_stepped()
 
-    def _has_filters(self) -> bool:
-        return self._filters is not None and self._filters[0] == self.value()
-
     def _on_filters(self) -> None:
         """The page of the filters was opened."""
-        if not self._bar.is_running and not self._has_filters():
-            self._read_filters()
-
-    def _read_filters(self) -> None:
-        """Ask for the filters of the chosen layer."""
-        layer, options = self._form.layer(), self.value()
-        if layer is None:
-            return
-
-        def keep(turned: np.ndarray) -> None:
-            self._filters = options, layer, turned
-            self._show_filters()
-
-        self._bar.watch(
-            run(
-                "roteq_core.fields:turned_filters",
-                options,
-                on_result=keep,
-                on_error=_leave_to_the_bar,
-                on_finished=self._on_stepped,
-                title="Reading the filters",
-            )
-        )
-
-    def _show_filters(self) -> None:
-        """Show all filters on an image, or the chosen one on fields."""
-        if not self._has_filters() or self._filters is None:
-            self._form.pages.show_filters(None)
-            return
-        _, layer, turned = self._filters
-        only = self._form.filter() if layer.parts == 2 else None
-        self._form.pages.show_filters(filter_sheet(turned, only))
+        if not self._bar.is_running and not self._filters.is_current:
+            self._filters.fetch(self._on_stepped)
 
     def _on_add_filters(self) -> None:
-        image, model = self._form.image.layer(), self._form.model.model()
-        if image is None or model is None or self._filters is None:
-            return
-        options, _, turned = self._filters
-        sheet = filter_sheet(turned)
-        update_or_add(self._viewer, filter_layer(image, sheet, options, model))
-        self._viewer.reset_view()
+        try:
+            self._filters.add_to(self._viewer)
+        except (JobError, ValueError) as error:
+            self._bar.show_error(explain_exception(error))
 
     def _on_turn(self) -> None:
         try:

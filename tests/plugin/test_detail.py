@@ -90,3 +90,10 @@ def test_the_zoom_counts_screen_pixels_for_a_pixel(make_napari_viewer):
     camera.zoom = 2
     view = view_of(viewer, layer, planes_of(layer))
     assert view.zoom == pytest.approx(6)
+
+
+def test_neighbors_are_as_far_apart_as_asked():
+    field = np.ones((2, 64, 64), np.float32)
+    view = View(Area(0, 0, 64, 64), zoom=2.0)
+    assert thin_field(field, view, closest=4.0).spacing == 2
+    assert thin_field(field, view, closest=30.0).spacing == 16

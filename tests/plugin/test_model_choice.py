@@ -1,6 +1,6 @@
 import pytest
 
-from napari_roteq._model_choice import ModelBox, choose_model, spelled
+from napari_roteq._model_choice import ModelBox, choose_model, known_models, spelled
 from napari_roteq._session import Session
 
 
@@ -45,3 +45,19 @@ def test_own_choice_stays_when_another_task_gets_a_model(
     other = choose_model(membrane_model)
     session.model = type(other)("cars", "cars.safetensors", {"task": "cars"})
     assert box.model() == kept
+
+
+def test_baselines_are_offered_only_once_they_were_opened(
+    session, tmp_path, membrane_model, monkeypatch
+):
+    from roteq_core.model import load_model, with_card
+
+    path = tmp_path / "plain.safetensors"
+    with_card(load_model(membrane_model), settings={"baseline": True}).save(path)
+    monkeypatch.setattr(
+        "napari_roteq._model_choice.shipped_models", lambda: {"plain": path}
+    )
+    monkeypatch.setattr("roteq_core.card.shipped_models", lambda: {"plain": path})
+    assert known_models(session) == []
+    session.model = choose_model("plain")
+    assert known_models(session, "membranes") == [session.model]
