@@ -186,8 +186,25 @@ class RotConv(nn.Module):
             raise ValueError(f"init must be 'stable' or 'paper', got {init!r}")
         std = 1e-3 if init == "paper" else self._stable_std()
         nn.init.normal_(self.weight, std=std)
+        if init == "stable":
+            blur = self._first_blur().to(self.weight)
+            with torch.no_grad():
+                self.weight.copy_(blur @ self.weight @ blur.T)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
+
+    def _first_blur(self) -> Tensor:
+        """(k, k): how far first weights are blurred along rows and along columns.
+
+        White noise has many orientations that answer nearly alike, and fields that jump
+        between them do not turn well. Smooth first filters have few, and turn three
+        times as exactly (docs/method.md); training may sharpen them.
+        """
+        if self.basis.kind != "smooth":
+            return torch.eye(self.kernel_size)
+        places = torch.arange(self.kernel_size, dtype=torch.float64)
+        gap = places[:, None] - places
+        return torch.exp(-gap.square() / (2 * (self.kernel_size / 6) ** 2))
 
     def _stable_std(self) -> float:
         """Give the spread of weights that keeps the size of vectors through the layer.
@@ -196,9 +213,13 @@ class RotConv(nn.Module):
         filter is taken against an input that is correlated over two pixels.
         """
         matrices = self.operator.matrices()  # (R, P, P)
+        blur = self._first_blur().to(matrices)
         parts = 2 if self.vector_input else 1
         correlation = smooth_correlation(self.kernel_size, reach=2.0)
         correlation = torch.kron(torch.eye(parts).double(), correlation)
+        matrices = matrices @ torch.kron(
+            torch.eye(parts).double(), torch.kron(blur, blur)
+        )
         energy = torch.einsum("rpq,pa,raq->r", matrices, correlation, matrices).mean()
         # The winner of R responses is about 1.6 times as large as a typical one.
         return math.sqrt(2) / (1.6 * math.sqrt(self.in_maps * float(energy)))
