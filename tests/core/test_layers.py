@@ -156,9 +156,9 @@ def test_stack_turns_with_its_input_in_single_precision(size, draw, training):
 
 @pytest.mark.parametrize("draw", [noise, flat_with_noise])
 def test_seventeen_orientations_do_not_turn_by_quarters(draw):
-    made = randomize(stack(17).double(), seed=1).eval()
+    made = randomize(stack(17).double(), seed=2).eval()
     with pytest.raises(AssertionError, match="turned by 90°"):
-        assert_equivariant(made, draw(1, 1, 24, 24), tolerance=1e-3)
+        assert_equivariant(made, draw(1, 1, 24, 24), tolerance=1e-2)
 
 
 # turning by other means
