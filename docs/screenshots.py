@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import napari
+import numpy as np
 from npe2 import PluginManifest
 from qtpy.QtCore import QDeadlineTimer
+from scipy import ndimage
+from skimage.morphology import skeletonize
 
 from napari_roteq.demo import PLUGIN, pause
 
@@ -93,10 +98,62 @@ def model_card(viewer: Any, model: str | None) -> None:
     shoot(viewer, "model")
 
 
+def strokes(truth: Any, z: int) -> Any:
+    """Paint as a person would: 1 along a few membranes, 2 in a few cells of a slice."""
+    rng = np.random.default_rng(0)
+    labels = np.zeros(truth.shape, np.uint8)
+    wall = truth[z] == 0
+    line = skeletonize(wall)
+    deep = ndimage.distance_transform_edt(~wall) > 5
+    rows, columns = np.indices(wall.shape)
+    for _ in range(6):
+        row, column = rng.choice(np.argwhere(line))
+        near = (abs(rows - row) < 25) & (abs(columns - column) < 25)
+        labels[z][ndimage.binary_dilation(line & near) & wall] = 1
+    for _ in range(14):
+        row, column = rng.choice(np.argwhere(deep))
+        near = (abs(rows - row) < 2) & (abs(columns - column) < 15)
+        labels[z][near & (truth[z] == truth[z, row, column])] = 2
+    return labels
+
+
+def train(viewer: Any, model: str | None) -> None:
+    """Paint a few strokes, check them, train, and look while it learns."""
+    viewer.layers.clear()
+    viewer.open_sample(PLUGIN, "em-stack")
+    image, truth = viewer.layers["em_stack"], viewer.layers["em_stack truth"]
+    labels = strokes(np.asarray(truth.data), 5)
+    viewer.layers.remove(truth)
+    place = {"scale": image.scale, "units": image.units}
+    viewer.add_labels(labels, name="strokes", opacity=0.9, **place)
+    viewer.dims.set_current_step(0, 5)
+    viewer.reset_view()
+    widget = dock(viewer, "Train")
+    with tempfile.TemporaryDirectory() as runs:
+        widget.settings.runs.set_value(runs)
+        widget.check()
+        wait_for(widget)
+        shoot(viewer, "train_data")
+        asked = widget.value()
+        short = replace(asked.train, steps=200, epoch_steps=20)
+        widget.set_value(replace(asked, train=short))
+        widget.start()
+        limit = QDeadlineTimer(int(1000 * WAIT))
+        while len(widget.curves.rows) < 9 and not limit.hasExpired():
+            pause(0.1)
+        shoot(viewer, "train")
+        viewer.theme = "light"
+        shoot(viewer, "train_light")
+        viewer.theme = "dark"
+        widget.controls.bar.stop()
+        wait_for(widget)
+
+
 SCENES: dict[str, Callable[[Any, str | None], None]] = {
     "Segment membranes": segment,
     "Score": score,
     "Model": model_card,
+    "Train": train,
 }
 
 
@@ -104,6 +161,7 @@ def main() -> None:
     """Play the scenes of the widgets that the manifest lists, in one window."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", help="a model file instead of the shipped one")
+    parser.add_argument("--only", help="the scene of one widget, such as Train")
     chosen = parser.parse_args()
     IMAGES.mkdir(exist_ok=True)
     manifest = PluginManifest.from_distribution(PLUGIN)
@@ -111,7 +169,7 @@ def main() -> None:
     viewer = napari.Viewer()
     viewer.window.resize(1280, 720)
     for name, play in SCENES.items():
-        if name in names:
+        if name in names and chosen.only in (None, name):
             play(viewer, chosen.model)
     viewer.close()
 
