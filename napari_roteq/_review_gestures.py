@@ -115,6 +115,8 @@ class Gestures:
         box.mode = "select" if tool == "edit" else "pan_zoom"
         if tool != "edit":
             box.mouse_pan = tool == "browse"
+        elif len(box.data):
+            box.selected_data = {0}
 
     def _tool_for(self, event: Any) -> Tool:
         if self.tool == "browse" and "Shift" in event.modifiers:

@@ -236,6 +236,10 @@ class ReviewLayers:
         finally:
             self.is_drawing = before
 
+    def owns(self, layer: Any) -> bool:
+        """Whether the review cannot go on without a layer."""
+        return any(layer is each for each in (self.dots, self.arrows, self.box))
+
     def remove(self) -> None:
         """Take the layers out of the viewer."""
         with self._drawing():

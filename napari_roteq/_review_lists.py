@@ -72,6 +72,7 @@ class QueueList(QWidget):
         self.sample.setRange(1, 1_000_000)
         self.sample.setValue(100)
         self.sample.setToolTip("How many cars to draw at random")
+        self.sample.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.table = CarTableView(is_sortable=False)
         self.table.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._ids: list[str] = []
@@ -194,7 +195,7 @@ def _choice(names: dict[str, Any], tip: str) -> QComboBox:
     for name, value in names.items():
         box.addItem(name, value)
     box.setToolTip(tip)
-    box.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    box.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
     policy = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
     box.setSizeAdjustPolicy(policy)
     box.setMinimumContentsLength(9)

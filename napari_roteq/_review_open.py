@@ -6,24 +6,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from qtpy.QtCore import QObject, QTimer, Signal  # type: ignore[attr-defined]
 
 from napari_roteq._errors import explain_exception
 from napari_roteq._heading_cars import car_of_shape
 from napari_roteq._review import ReviewQueue
 from napari_roteq._review_edits import Edit
+from napari_roteq._review_external import take_box
 from napari_roteq._review_frame import Frame
 from napari_roteq._review_gestures import Gestures, Stroke, Tool, missed_car
 from napari_roteq._review_layers import Place, ReviewLayers
 from napari_roteq._review_predict import HeadingAsker
 from napari_roteq._review_view import Follow, area_in_view, look_at
 from napari_roteq._view_follower import ViewFollower
-from roteq_core.angles import difference
-from roteq_core.tables import EDITED, REJECTED, Car, car_from_corners
+from roteq_core.tables import EDITED, REJECTED, Car, Disagreement
 
 _REST = 400  # milliseconds without an action, then the dots are painted
-_UNTURNED = 1e-3  # degrees
 _TURNS = {"left_10": -10.0, "left_1": -1.0, "right_1": 1.0, "right_10": 10.0}
 
 
@@ -176,6 +174,7 @@ class OpenReview(QObject):
         below = self.layers.car_at(*place)
         if below is not None and below != self.queue.current:
             self.queue.go_to(below)
+        self._soon.start()  # napari's tool has deselected the box
 
     def _on_missed(self, where: Place | Stroke) -> None:
         self.add(missed_car(where, self.layers.usual))
@@ -228,21 +227,11 @@ class OpenReview(QObject):
     def _take_over(self, action: str) -> None:
         drawn = self.layers.drawn
         if action == "changed" and drawn is not None and len(self.layers.box.data):
-            self._take_box(drawn, self.layers.corners(0))
+            take_box(self.queue, drawn, self.layers.corners(0))
         elif action == "removed" and drawn is not None:
             self.queue.delete(drawn)
         elif action == "added" and len(self.layers.box.data) > 1:
             self.add(car_of_shape(self.layers.box.data[-1]))
-
-    def _take_box(self, car_id: str, corners: np.ndarray) -> None:
-        car, drawn = self.queue.car(car_id), car_from_corners(corners)
-        heading = drawn.heading_cw_from_up_deg or 0.0
-        is_upright = abs(float(difference(heading, 0.0, 360.0))) < _UNTURNED
-        if car.drawn_cw_from_up_deg is None and is_upright:
-            # It was drawn upright for want of a direction, and only moved.
-            self.queue.move(drawn.cx - car.cx, drawn.cy - car.cy, car_id)
-            return
-        self.queue.apply_external(car_id, corners)
 
     def _on_changed(self, edit: Edit) -> None:
         self.layers.take(edit)
@@ -265,9 +254,13 @@ class OpenReview(QObject):
         self._is_moved = False
         self.layers.draw(*area_in_view(self._viewer, self.frame))
 
-    def look_at(self, car: Car) -> None:
-        """Bring a car into view that is none of this review."""
-        look_at(self._viewer, self.frame, car, self.follow, self.layers.usual[0])
+    def go_to(self, each: Disagreement) -> None:
+        """Go to the car of a disagreement; look at one that is only the other's."""
+        if each.first is not None and self.queue.find(each.first.id) is not None:
+            self.queue.go_to(each.first.id)
+        elif each.second is not None:
+            usual = self.layers.usual[0]
+            look_at(self._viewer, self.frame, each.second, self.follow, usual)
 
     def _on_rest(self) -> None:
         if self.layers.is_stale:

@@ -12,6 +12,7 @@ from qtpy.QtWidgets import (
     QDoubleSpinBox,
     QHBoxLayout,
     QLabel,
+    QMainWindow,
     QProgressBar,
     QPushButton,
     QTabWidget,
@@ -35,6 +36,7 @@ _FOLLOW: dict[str, Follow] = {
     "Go to each car, keep my zoom": "center",
     "Move only if out of sight": "stay",
 }
+_ROUNDING = 0.06  # degrees; the box shows one decimal
 _TOOLS = ("browse", "draw", "edit", "add")
 _SHORT = {
     "Left": "←",
@@ -44,6 +46,14 @@ _SHORT = {
     "Escape": "Esc",
     "Delete": "Del",
 }
+
+
+class HeadingBox(QDoubleSpinBox):
+    """A heading to type or to step; the wheel scrolls past it."""
+
+    def wheelEvent(self, event: Any) -> None:
+        """Change nothing by accident."""
+        event.ignore()
 
 
 class ReviewPanel(QWidget):
@@ -68,7 +78,8 @@ class ReviewPanel(QWidget):
         self.loupe = Loupe()
         self.facts = QLabel()
         self.buttons = {name: _button("", "") for name in COMMANDS if name != "type"}
-        self.heading = QDoubleSpinBox()
+        self.heading = HeadingBox()
+        self._shown: float | None = None  # the heading of the car, where it has one
         self.message = QLabel()
         self.question = Question()
         self.queue = QueueList()
@@ -93,6 +104,9 @@ class ReviewPanel(QWidget):
         self.heading.setDecimals(1)
         self.heading.setSuffix("°")
         self.heading.setKeyboardTracking(False)
+        self.heading.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.tabs.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.follow.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.heading.setToolTip("Heading: 0° is up, 90° right; Enter sets it")
         self.turned.setChecked(True)
         self.turned.setToolTip("Turn the loupe so that the heading points up")
@@ -137,6 +151,7 @@ class ReviewPanel(QWidget):
     def _connect(self) -> None:
         for name, button in self.buttons.items():
             button.clicked.connect(lambda _=False, name=name: self.commanded.emit(name))
+        self.heading.valueChanged.connect(self._on_value)
         self.heading.lineEdit().returnPressed.connect(self._on_typed)  # type: ignore[union-attr]
         self.turned.toggled.connect(self.loupe.set_turned)
         self.follow.currentIndexChanged.connect(self._on_follow)
@@ -173,6 +188,7 @@ class ReviewPanel(QWidget):
         nothing = "No car is left in this order."
         self.facts.setText(nothing if car is None else spell(car))
         direction = None if car is None else car.drawn_cw_from_up_deg
+        self._shown = None if car is None else car.heading_cw_from_up_deg
         was_blocked = self.heading.blockSignals(True)
         self.heading.setValue(direction or 0.0)
         self.heading.blockSignals(was_blocked)
@@ -198,11 +214,23 @@ class ReviewPanel(QWidget):
     def _on_typed(self) -> None:
         self.heading.interpretText()
         self.heading.clearFocus()
-        self.heading_typed.emit(self.heading.value())
+        self._on_value()
+
+    def _on_value(self) -> None:
+        value = self.heading.value()
+        if self._shown is None or abs(value - self._shown) > _ROUNDING:
+            self.heading_typed.emit(value)
 
     def _on_follow(self) -> None:
         self.follow.clearFocus()
         self.follow_chosen.emit(self.follow.currentData())
+
+
+def focus_canvas(part: QWidget) -> None:
+    """Let no box of ours swallow the keys of a review."""
+    window = part.window()
+    if isinstance(window, QMainWindow) and window.centralWidget() is not None:
+        window.centralWidget().setFocus()  # type: ignore[union-attr]
 
 
 def spell(car: Car) -> str:

@@ -86,6 +86,20 @@ class ReviewSaver:
         if path:  # the dialog has asked about a file that is there
             self._save(Path(path), is_sure=Path(path) != own)
 
+    def finish(self, close: Callable[[], Any]) -> None:
+        """Close the review; ask first what becomes of unsaved actions."""
+        review = self._review()
+        if review is None or review.queue.is_saved:
+            close()
+            return
+        answers: dict[str, Callable[[], Any]] = {
+            "Save": lambda: self.save() and close(),
+            "Keep for later": close,
+            "Cancel": lambda: None,
+        }
+        text = "There are unsaved actions; they also wait in the journal."
+        self._panel.question.ask(text, answers)
+
     def _on_export(self) -> None:
         path, chosen = QFileDialog.getSaveFileName(
             self._panel, "Export the cars", "cars", ";;".join(FILTERS)

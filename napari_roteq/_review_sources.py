@@ -20,12 +20,10 @@ from napari_roteq._review_frame import Frame
 from napari_roteq._review_recovery import Unfinished, find_unfinished
 from napari_roteq._segment_source import path_of
 from napari_roteq._settings import read_settings
-from roteq_core.tables import Car, CarTable, box_corners, read_cars
+from roteq_core.tables import CarTable, box_corners
 
 _JOURNALS = "*" + journal_path(Path("x")).name[1:]
 _PACKAGE = Path(__file__).parent.resolve()
-# Of a box that stands where its car is, this is all a layer can tell.
-_DRAWN = ("cx", "cy", "length", "width", "heading_cw_from_up_deg")
 
 
 def default_reviewer() -> str:
@@ -106,8 +104,13 @@ def file_in_table(table: CarTable, frame: Frame) -> str | None:
     """Give an image's name as a table of several images has it; None if of one."""
     if len(table.files) < 2:
         return None
-    own = table.for_image(Path(path_of(frame.layer) or frame.layer.name).name)
-    return own.cars[0].file if own.cars else None
+    name = Path(path_of(frame.layer) or frame.layer.name).name
+    own = table.for_image(name)
+    if not own.cars:
+        raise ValueError(
+            f"the table must name the image {name}, it names {', '.join(table.files)}"
+        )
+    return own.cars[0].file
 
 
 def take_over_boxes(queue: ReviewQueue, layer: Any) -> int:
@@ -125,35 +128,37 @@ def take_over_boxes(queue: ReviewQueue, layer: Any) -> int:
     int
         How many actions that took.
     """
-    drawn = cars_in_shapes(layer.data, dict(layer.features), layer.metadata[TABLE])
-    rows = np.asarray(layer.features.get("car", ()), float)
+    known = layer.metadata[TABLE]
+    drawn = cars_in_shapes(layer.data, dict(layer.features), known)
+    numbers = np.asarray(layer.features.get("car", ()), float)
     ids = [car.id for car in queue.cars()]
-    has_box = [queue.car(car_id).has_box for car_id in ids]
     seen: set[int] = set()
+    moved: dict[str | int, np.ndarray] = {}
     actions = 0
     for row, car in enumerate(drawn.cars[: len(layer.data)]):
-        number = int(rows[row]) if row < len(rows) and np.isfinite(rows[row]) else -1
-        if not 0 <= number < len(ids) or number in seen:
+        number = _number(numbers, row, len(known))
+        if number is None or number in seen:
             queue.add(car)
             actions += 1
             continue
         seen.add(number)
-        actions += _take_over(queue, ids[number], car)
-    gone = [i for n, i in enumerate(ids) if has_box[n] and n not in seen]
-    if gone and len(seen):
+        if car != known.cars[number] and number < len(ids):
+            moved[ids[number]] = box_corners(car)
+    if moved and queue.apply_external_all(moved) is not None:
+        actions += 1
+    gone = [
+        ids[number]
+        for number, car in enumerate(known.cars[: len(ids)])
+        if car.has_box and number not in seen
+    ]
+    if gone:
         queue.delete_all(gone)
         actions += 1
     return actions
 
 
-def _take_over(queue: ReviewQueue, car_id: str, drawn: Car) -> int:
-    known = queue.car(car_id)
-    if all(getattr(known, name) == getattr(drawn, name) for name in _DRAWN):
-        return 0
-    edit = queue.apply_external(car_id, box_corners(drawn))
-    return 0 if edit is None else 1
-
-
-def cars_in_file(path: Path, frame: Frame | None) -> int:
-    """Count the cars of a table; an error if it is none."""
-    return len(read_cars(path, **reading_options(frame)))
+def _number(numbers: np.ndarray, row: int, count: int) -> int | None:
+    """Give the car that a box was drawn from, if it was."""
+    if row >= len(numbers) or not np.isfinite(numbers[row]):
+        return None
+    return int(numbers[row]) if 0 <= numbers[row] < count else None

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from napari.layers import Layer, Shapes
+from napari.utils.notifications import show_info
 from qtpy.QtCore import Signal  # type: ignore[attr-defined]
 from qtpy.QtWidgets import (
     QFileDialog,
@@ -23,6 +24,7 @@ from napari_roteq._heading_cars import index_in_view
 from napari_roteq._layer_choice import LayerChoice, is_source_image
 from napari_roteq._model_choice import ModelBox
 from napari_roteq._question import Question
+from napari_roteq._review_begin import discard
 from napari_roteq._review_frame import Frame
 from napari_roteq._review_layers import is_review_layer
 from napari_roteq._review_recent import recent_tables
@@ -43,7 +45,6 @@ class StartPage(QWidget):
     """Choose boxes, an image and a table; offer what was not finished."""
 
     resume_asked = Signal(object)  # Unfinished
-    discard_asked = Signal(object)  # Unfinished
 
     def __init__(self, viewer: Any, session: Session) -> None:
         super().__init__()
@@ -151,10 +152,17 @@ class StartPage(QWidget):
     def _offer(self, unfinished: Unfinished) -> None:
         answers = {
             "Go on": lambda: self.resume_asked.emit(unfinished),
-            "Discard": lambda: self.discard_asked.emit(unfinished),
+            "Discard": lambda: self._on_discard(unfinished),
             "Later": lambda: self._on_later(unfinished),
         }
         self.offer.ask(spell_unfinished(unfinished), answers)
+
+    def _on_discard(self, unfinished: Unfinished) -> None:
+        try:
+            show_info(discard(unfinished))
+        except OSError as error:
+            self.show_error(str(error))
+        self.look_for_unfinished()
 
     def _on_later(self, unfinished: Unfinished) -> None:
         self._declined.add(unfinished.table.resolve())

@@ -6,17 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from napari.layers import Layer
-from napari.utils.notifications import show_info
 from qtpy.QtCore import QTimer
 from qtpy.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
+from napari_roteq._connections import connect_while_alive
 from napari_roteq._errors import JobError, explain_exception
 from napari_roteq._model_choice import spelled
 from napari_roteq._review import ReviewQueue
 from napari_roteq._review_begin import (
     begin,
     boxes_to_hide,
-    discard,
     frame_for,
     recover,
     write_back,
@@ -24,7 +23,7 @@ from napari_roteq._review_begin import (
 from napari_roteq._review_frame import Frame
 from napari_roteq._review_keys import KeyBinder, read_keys
 from napari_roteq._review_open import OpenReview
-from napari_roteq._review_panel import ReviewPanel
+from napari_roteq._review_panel import ReviewPanel, focus_canvas
 from napari_roteq._review_recent import remember_table
 from napari_roteq._review_recovery import Unfinished
 from napari_roteq._review_saving import ReviewSaver
@@ -58,7 +57,7 @@ class ReviewWidget(QWidget):
         self._panel = ReviewPanel(napari_viewer)
         self._keys = KeyBinder(napari_viewer, self.run)
         self._saver = ReviewSaver(
-            self._panel, lambda: self._review, self._on_saved, self._fail
+            self._panel, lambda: self._review, self._show_car, self._fail
         )
         self._stack = QStackedWidget()
         self._stack.addWidget(self._page)
@@ -72,7 +71,6 @@ class ReviewWidget(QWidget):
         page, panel = self._page, self._panel
         page.start.clicked.connect(self.start)
         page.resume_asked.connect(self._on_resume)
-        page.discard_asked.connect(self._on_discard)
         panel.commanded.connect(self.run)
         panel.heading_typed.connect(self._on_typed)
         panel.follow_chosen.connect(self._on_follow)
@@ -83,6 +81,8 @@ class ReviewWidget(QWidget):
         panel.keys.changed.connect(self._on_keys)
         panel.tabs.currentChanged.connect(self._on_tab)
         panel.finish.clicked.connect(self.finish)
+        removed = self._viewer.layers.events.removed
+        connect_while_alive(self, removed, self._on_layer_removed)
 
     @property
     def review(self) -> OpenReview | None:
@@ -130,10 +130,6 @@ class ReviewWidget(QWidget):
 
         self._try(go_on)
 
-    def _on_discard(self, unfinished: Unfinished) -> None:
-        self._try(lambda: show_info(discard(unfinished)))
-        self._page.look_for_unfinished()
-
     def _open(
         self, queue: ReviewQueue, frame: Frame | None, boxes: Layer | None
     ) -> None:
@@ -141,6 +137,7 @@ class ReviewWidget(QWidget):
         assert queue.path is not None
         self.close_review()
         frame = frame or frame_for(self._viewer, None, queue.path)
+        file = file_in_table(queue.table, frame)
         self._page.show_error("")
         self._error = None
         remember_table(queue.path, path_of(frame.layer))
@@ -148,7 +145,6 @@ class ReviewWidget(QWidget):
         self._hidden = boxes_to_hide(self._viewer, boxes)
         for layer in self._hidden:
             layer.visible = False
-        file = file_in_table(queue.table, frame)
         self._review = OpenReview(
             self._viewer, queue, frame, model=self._model, file=file, parent=self
         )
@@ -156,6 +152,7 @@ class ReviewWidget(QWidget):
         self._panel.tell("")
         self._stack.setCurrentWidget(self._panel)
         self._bind_keys()
+        focus_canvas(self)
         self._on_order()
 
     def _listen(self, review: OpenReview) -> None:
@@ -178,6 +175,7 @@ class ReviewWidget(QWidget):
         if self._review is not None:
             self._error = None
             self._panel.tell("")
+            self._panel.heading.clearFocus()
             self._review.run(command)
 
     def _on_typed(self, degrees: float) -> None:
@@ -200,13 +198,8 @@ class ReviewWidget(QWidget):
             self.queue.go_to(car_id)
 
     def _on_disagreement(self, each: Disagreement) -> None:
-        review = self._review
-        if review is None:
-            return
-        if each.first is not None and review.queue.find(each.first.id) is not None:
-            review.queue.go_to(each.first.id)
-        elif each.second is not None:
-            review.look_at(each.second)
+        if self._review is not None:
+            self._review.go_to(each)
 
     def _on_keys(self, keys: dict[str, str]) -> None:
         self._panel.show_keys(keys)
@@ -243,22 +236,9 @@ class ReviewWidget(QWidget):
         """Write a copy of the reviewed cars; see `export_review`."""
         self._saver.export(path, chosen)
 
-    def _on_saved(self) -> None:
-        self._write_back()
-        self._show_car()
-
     def finish(self) -> None:
         """Close the review; ask first what becomes of unsaved actions."""
-        if self.queue is None or self.queue.is_saved:
-            self.close_review()
-            return
-        answers: dict[str, Callable[[], Any]] = {
-            "Save": lambda: self.save() and self.close_review(),  # type: ignore[func-returns-value]
-            "Keep for later": self.close_review,
-            "Cancel": lambda: None,
-        }
-        text = "There are unsaved actions; they also wait in the journal."
-        self._panel.question.ask(text, answers)
+        self._saver.finish(self.close_review)
 
     def close_review(self) -> None:
         """Close the review as it is: what was not saved is offered again."""
@@ -277,8 +257,18 @@ class ReviewWidget(QWidget):
         self._page.look_for_unfinished()
 
     def _write_back(self) -> None:
-        if self._review is not None and self._boxes in self._viewer.layers:
-            write_back(self._boxes, self._review.queue, self._review.frame)
+        """Show what was done in the layer that the cars came from."""
+        review = self._review
+        is_there = self._boxes is not None and self._boxes in self._viewer.layers
+        if review is not None and is_there and review.queue.can_undo:
+            write_back(self._boxes, review.queue, review.frame)
+
+    def _on_layer_removed(self, event: Any) -> None:
+        review = self._review
+        if review is None or review.layers.is_drawing:
+            return
+        if review.layers.owns(event.value) or event.value is review.frame.layer:
+            QTimer.singleShot(0, self.close_review)
 
     def _bind_keys(self) -> None:
         if self._review is not None:

@@ -483,3 +483,31 @@ def test_ten_thousand_cars_load_and_step_quickly(tmp_path):
         queue.stats()
         steps.append(time.process_time() - begin)
     assert np.median(steps) < 0.005
+
+
+def test_several_cars_are_deleted_in_one_action(queue):
+    before = queue.table
+    queue.delete_all([queue.id_of(3), queue.id_of(0), queue.id_of(1)])
+    assert [car.cx for car in queue.cars()] == [200.0]
+    queue.undo()
+    assert queue.table == before
+    queue.redo()
+    assert len(queue) == 1
+
+
+def test_a_model_s_word_can_stand_beside_a_person_s(queue):
+    queue.set_heading(10)
+    queue.set_prediction(200, heading_sd_deg=3, source="cars", keep_heading=True)
+    car = queue.car()
+    assert (car.heading_cw_from_up_deg, car.status) == (10, EDITED)
+    assert (car.machine_heading_cw_from_up_deg, car.heading_sd_deg) == (200, 3)
+    queue.set_prediction(200, source="cars")
+    assert (queue.car().heading_cw_from_up_deg, queue.car().status) == (200, MACHINE)
+
+
+def test_the_way_leads_through_one_image():
+    cars = tuple(machine_car(i, file=f"{i % 2}.png") for i in range(6))
+    queue = ReviewQueue(CarTable(cars))
+    queue.set_order("reading", file="1.png")
+    assert {queue.car(i).file for i in queue.ids} == {"1.png"}
+    assert len(queue.ids) == 3

@@ -657,6 +657,32 @@ def test_without_anything_it_says_what_to_do(open_widget):
     assert "no such table" in widget.error.sentence
 
 
+def test_no_box_of_the_widget_takes_the_keys(widget):
+    focused = widget.window().focusWidget()
+    assert focused is None or not widget.isAncestorOf(focused)
+
+
+def test_removing_a_layer_of_the_review_closes_it(viewer, scene, widget, press):
+    press("F")
+    viewer.layers.remove(widget.review.layers.box)
+    settle(widget)
+    assert widget.review is None
+    assert [layer.name for layer in viewer.layers] == ["scene", "cars"]
+    assert "1 actions" in widget._page.offer.text
+
+
+def test_table_of_other_images_is_refused(viewer, open_widget, tmp_path):
+    image, table = review_scene.write_scene(tmp_path)
+    cars = (Car(60, 60, 40, 18, 10, file="a.png"), Car(9, 9, 4, 2, 1, file="b.png"))
+    write_cars(CarTable(cars), table)
+    viewer.open(image)
+    widget = open_widget()
+    widget._page.open_table(str(table))
+    widget._page.start.click()
+    assert "must name the image scene.png" in widget.error.sentence
+    assert widget.review is None
+
+
 def test_heading_without_a_direction_is_explained(
     viewer, open_widget, tmp_path, press_start
 ):
