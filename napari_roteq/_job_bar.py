@@ -135,6 +135,10 @@ class JobBar(QWidget):
         self._show_idle("")
         self._show_error(error)
 
+    def tell(self, text: str) -> None:
+        """Say how the last job ended, in other words than the usual ones."""
+        self._state.setText(text)
+
     def hideEvent(self, event) -> None:
         """Look, once Qt is done, whether the widget was closed or only hidden."""
         super().hideEvent(event)

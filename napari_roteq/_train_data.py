@@ -93,6 +93,15 @@ def membrane_pair(image: Any, labels: Any) -> MembranePair:
     return MembranePair(image.name, labels.name, source, drawn, size)
 
 
+def check_once(images: Sequence[Any]) -> None:
+    """See that no image is learnt from twice: one would show what the other hides."""
+    for image in images:
+        if image is not None and sum(each is image for each in images) > 1:
+            raise JobError(
+                f"“{image.name}” is chosen twice: put its labels into one layer."
+            )
+
+
 def _check_place(image: Any, labels: Any) -> None:
     far = np.array(planes_of(image).shape, float)
     for corner in (np.zeros(len(far)), far):

@@ -25,6 +25,7 @@ from napari_roteq._segment_source import pixel_size_nm
 from napari_roteq._train_cars import car_pairs, read_car_files, read_car_layers
 from napari_roteq._train_data import (
     TrainingData,
+    check_once,
     membrane_pair,
     read_membrane_files,
     read_membrane_layers,
@@ -170,10 +171,12 @@ class DataTab(QWidget):
         if self.chosen_task() == "membranes":
             if not self.has_layers():
                 return lambda: read_membrane_files(*paths, meaning, held_out)
+            check_once(self.image_layers())
             pairs = [membrane_pair(*pair) for pair in self.membranes.pairs()]
             return lambda: read_membrane_layers(pairs, meaning, held_out, before)
         if not self.has_layers():
             return lambda: read_car_files(*paths, held_out)
+        check_once(self.image_layers())
         cars = [pair for chosen in self.cars.pairs() for pair in car_pairs(*chosen)]
         return lambda: read_car_layers(cars, held_out, before)
 

@@ -181,6 +181,14 @@ def overfitting_since(rows: Sequence[Mapping[str, Any]]) -> int | None:
     return int(seen[best]["step"]) if rises and falls else None
 
 
+def ended_early(rows: Sequence[Mapping[str, Any]], patience: int) -> bool:
+    """Whether a training ended because its score had not grown for long."""
+    scores = [row["score"] for row in rows if "score" in row]
+    if not patience or not scores:
+        return False
+    return len(scores) - 1 - int(np.argmax(scores)) >= patience
+
+
 def progress_text(rows: Sequence[Mapping[str, Any]], name: str) -> str:
     """Say how a training stands: the score that matters, the best one, overfitting."""
     scored = [row for row in rows if "score" in row]

@@ -20,7 +20,12 @@ from napari_roteq._train_controls import TrainControls
 from napari_roteq._train_curves_tab import CurvesTab
 from napari_roteq._train_data import TrainingData
 from napari_roteq._train_data_tab import DataTab
-from napari_roteq._train_report import as_html, cost_lines, data_lines
+from napari_roteq._train_report import (
+    as_html,
+    cost_lines,
+    data_lines,
+    ended_early,
+)
 from napari_roteq._train_run import TrainRun, new_folder, show_held_out
 from napari_roteq._train_settings_tab import SettingsTab
 from napari_roteq._trainer import Trainer
@@ -187,7 +192,13 @@ class TrainWidget(QWidget):
         self._session.model = choose_model(path)
         self.card.save.setEnabled(True)
         self.card.status.setText(f"In use in all widgets: {path}")
-        self.curves.note("The best model of this run is in use in all widgets.")
+        patience = self.settings.train.value().patience
+        early = f"Ended early: no gain for {patience} epochs. "
+        is_early = ended_early(self.curves.rows, patience)
+        self.curves.note(
+            (early if is_early else "")
+            + "The best model of this run is in use in all widgets."
+        )
 
     def _on_saved(self, path: str) -> None:
         self._session.model = choose_model(path)

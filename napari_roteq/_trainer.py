@@ -182,6 +182,7 @@ class Trainer(QObject):
         if ended.is_discarded:
             ended.discard(self._viewer)
             self.run = None
+            self._bar.tell("Stopped; the run and its weights are removed.")
             self.discarded.emit()
         elif not ended.is_begun:
             self.noted.emit("Nothing was learnt: no epoch came to its end.")

@@ -24,7 +24,8 @@ from roteq_core.config import TrainConfig
 from roteq_core.jobs import Job, Report
 
 PATIENT = 1.0  # seconds without a report after which one is due
-DIVERGED = 4.0  # times the lowest loss of an epoch
+DIVERGED = 4.0  # times the lowest loss of an epoch, for
+IN_A_ROW = 3  # epochs
 
 
 class TrainingError(ValueError):
@@ -185,7 +186,9 @@ class TrainingRun:
 
     def _check_diverged(self) -> None:
         losses = [row["loss"] for row in self.log]
-        if losses[-1] <= max(DIVERGED * min(losses), losses[0]):
+        # Several epochs in a row: short ones waver.
+        recent = min(losses[-IN_A_ROW:])
+        if recent <= max(DIVERGED * min(losses), losses[0]):
             return
         raise TrainingError(
             f"the loss diverges: {losses[-1]:.3g} at step {self.step} after "
