@@ -13,7 +13,7 @@ from roteq_core.tasks.membrane_topology import critical_pixels
 
 # How much a pixel of each class counts, and how much more one that joins or cuts cells.
 CLASS_WEIGHTS = (0.5, 2.0, 1.5)
-CRITICAL_WEIGHT = 8.0
+CRITICAL_WEIGHT = 2.0
 GAP_WEIGHT = 0.5
 DIRECTION_WEIGHT = 0.5
 

@@ -12,8 +12,8 @@ from scipy import ndimage
 
 from roteq_core.tasks.membrane_targets import BESIDE, CENTER, INSIDE
 
-# A membrane should be above, the inside of a cell below these, with room between.
-CLOSED, OPEN = 0.6, 0.4
+# A membrane should be above, the inside of a cell below.
+THRESHOLD = 0.5
 # A piece of a cell counts from this many pixels on: specks at its rim are no cut.
 SMALLEST_PIECE = 30
 # Width in pixels of the strip along which two regions meet.
@@ -33,14 +33,14 @@ def critical_pixels(probability: np.ndarray, classes: np.ndarray) -> np.ndarray:
     Returns
     -------
     bool array of shape (H, W)
-        Gaps are parts of the center line, below `CLOSED`, where one true cell meets
-        another; walls are pixels in a true cell, above `OPEN`, where two of its pieces
+        Gaps are parts of the center line, below `THRESHOLD`, where one true cell meets
+        another; walls are pixels in a true cell, above it, where two of its pieces
         would meet.
     """
     in_cell = (classes == INSIDE) | (classes == BESIDE)
     cells, _ = ndimage.label(in_cell)
-    gaps = _between(~in_cell & (probability < CLOSED), cells) & (classes == CENTER)
-    walls = in_cell & (probability > OPEN)
+    gaps = _between(~in_cell & (probability < THRESHOLD), cells) & (classes == CENTER)
+    walls = in_cell & (probability > THRESHOLD)
     critical: np.ndarray = gaps | _between(walls, _large_pieces(in_cell & ~walls))
     return critical
 
