@@ -2,8 +2,7 @@
 
 Each section can be run alone and replaces its own figures in results.json; without a
 name all are run, which takes the better part of an hour on two cores. Nothing else may
-run while times are taken; `--only memory` does not mind, and adds its figures to what
-is there.
+run while times are taken; memory does not mind. With `--only` the other figures stay.
 """
 
 from __future__ import annotations
@@ -40,8 +39,7 @@ def main() -> None:
         path = Path(tempfile.mkdtemp(prefix="roteq-bench-")) / "results.json"
     results = Results(path)
     for section in options.sections or SECTIONS:
-        if options.only != "memory":
-            results.begin(section)
+        results.begin(section, keep=options.only is not None)
         run(section, results, quick=options.quick, only=options.only)
         for verdict in verdicts({section: results.sections[section]}):
             word = "met   " if verdict.met else "MISSED"

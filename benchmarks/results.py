@@ -31,9 +31,11 @@ class Results:
         if path.exists():
             self.sections = json.loads(path.read_text(encoding="utf-8"))["sections"]
 
-    def begin(self, section: str) -> None:
-        """Forget a section's figures and note where and when the new ones are taken."""
-        self.sections[section] = {"machine": machine(), "workloads": {}}
+    def begin(self, section: str, *, keep: bool = False) -> None:
+        """Note where and when figures are taken; forget the old ones, or keep them."""
+        old = self.sections.get(section, {}).get("workloads", {})
+        workloads = old if keep else {}
+        self.sections[section] = {"machine": machine(), "workloads": workloads}
 
     def put(self, section: str, workload: str, who: str, **figures: float) -> None:
         workloads = self.sections[section]["workloads"]
