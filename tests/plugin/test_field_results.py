@@ -114,9 +114,9 @@ def test_area_has_vectors_of_its_own_plane_only(image, membrane_model):
     ("area", "expected"),
     [
         (Area(0, 0, 32, 40), Area(0, 0, 8, 10)),
-        (Area(2, 2, 6, 6), Area(1, 1, 2, 2)),
+        (Area(3, 3, 7, 7), Area(1, 1, 2, 2)),
         (Area(-50, -50, 2, 3), Area(0, 0, 1, 1)),
-        (Area(2, 0, 5, 40), None),
+        (Area(3, 0, 5, 40), None),
     ],
 )
 def test_area_of_pixels_becomes_an_area_of_vectors(area, expected):
