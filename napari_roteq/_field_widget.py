@@ -93,6 +93,10 @@ class FieldWidget(QWidget):
         self._form.pages.open_turn()
         self._form.pages.turn.click()
 
+    def open_filters(self) -> None:
+        """Bring the page of the filters to the front."""
+        self._form.pages.open_filters()
+
     def open_model(self, path: str) -> None:
         """Choose a model, by its name or its file."""
         self._form.model.open_file(path)
