@@ -7,6 +7,7 @@ the pictures stay true. Without a display: `tools/with_display.sh python …`.
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import tempfile
 from collections.abc import Callable
@@ -149,11 +150,74 @@ def train(viewer: Any, model: str | None) -> None:
         wait_for(widget)
 
 
+def headings(viewer: Any, model: str | None) -> None:
+    """Let the heading model look at the cars of the aerial sample."""
+    viewer.layers.clear()
+    viewer.open_sample(PLUGIN, "aerial-scene")
+    viewer.reset_view()
+    widget = dock(viewer, "Car headings")
+    widget.start()
+    wait_for(widget)
+    viewer.layers["aerial_scene true cars"].visible = False
+    shoot(viewer, "headings")
+
+
+def review(viewer: Any, model: str | None) -> None:
+    """Review what the model said of these cars."""
+    if "aerial_scene" not in viewer.layers:
+        headings(viewer, model)
+    boxes = viewer.layers["aerial_scene car boxes"]
+    widget = dock(viewer, "Review headings")
+    widget.choose(boxes, viewer.layers["aerial_scene"])
+    with tempfile.TemporaryDirectory() as folder:
+        widget.open_table(str(Path(folder) / "aerial_scene_cars.csv"))
+        widget.start()
+        for command in ["accept", "flip", "accept", "reject", *["accept"] * 6]:
+            widget.run(command)
+        middle = np.array(viewer.layers["aerial_scene"].data.shape[1::-1]) / 2
+        cars = {car.id: (car.cx, car.cy) for car in widget.queue.cars()}
+        widget.queue.go_to(min(cars, key=lambda i: math.dist(cars[i], middle)))
+        shoot(viewer, "review")
+        widget.show_tab("Progress")
+        viewer.theme = "light"
+        shoot(viewer, "review_light")
+        viewer.theme = "dark"
+        widget.save()
+        widget.close_review()
+
+
+def field(viewer: Any, model: str | None) -> None:
+    """Look inside the membrane model: a field, its filters, and turning the image."""
+    viewer.layers.clear()
+    viewer.open_sample(PLUGIN, "em-stack")
+    show(viewer, "em_stack")
+    widget = dock(viewer, "Vector field")
+    widget.open_model(model or "membranes")
+    widget.set_value(replace(widget.value(), layer="blocks.0"))
+    viewer.reset_view()
+    scene = getattr(viewer, "scene", viewer)
+    scene.camera.zoom *= 2
+    widget.start()
+    wait_for(widget)
+    shoot(viewer, "field")
+    widget.turn()
+    wait_for(widget)
+    shoot(viewer, "field_turn")
+    widget.open_filters()
+    viewer.theme = "light"
+    wait_for(widget)
+    shoot(viewer, "field_filters_light")
+    viewer.theme = "dark"
+
+
 SCENES: dict[str, Callable[[Any, str | None], None]] = {
     "Segment membranes": segment,
     "Score": score,
     "Model": model_card,
+    "Vector field": field,
     "Train": train,
+    "Car headings": headings,
+    "Review headings": review,
 }
 
 

@@ -48,7 +48,7 @@ _WIDEST = {
     "±": "99.9°",
     "Flip": "100%",
     "Score": "0.99",
-    "Status": "outside image",
+    "Status": "accepted",
 }
 _PADDING = 16  # pixels around a text
 

@@ -50,12 +50,13 @@ COMMANDS: dict[str, Command] = {
     "draw": Command(
         "Draw", "D", "Drag from tail to head to set a heading (or hold Shift)"
     ),
-    "add": Command(
-        "Add car", "C", "Click a missed car, or drag over it (or hold Ctrl)"
-    ),
-    "edit": Command("Handles", "E", "Turn, move or resize the box by its handles"),
-    "browse": Command("Browse", "Escape", "Move the view; click a car to go to it"),
+    "add": Command("Add", "C", "Click a missed car, or drag over it (or hold Ctrl)"),
+    "edit": Command("Box", "E", "Turn, move or resize the box by its handles"),
+    "browse": Command("Move", "Escape", "Move the view; click a car to go to it"),
 }
+
+# Degrees clockwise.
+TURNS = {"left_10": -10.0, "left_1": -1.0, "right_1": 1.0, "right_10": 10.0}
 
 
 def check_key(key: str) -> str:

@@ -15,6 +15,7 @@ from napari_roteq._review_edits import Edit
 from napari_roteq._review_external import take_box
 from napari_roteq._review_frame import Frame
 from napari_roteq._review_gestures import Gestures, Stroke, Tool, missed_car
+from napari_roteq._review_keys import TURNS
 from napari_roteq._review_layers import Place, ReviewLayers
 from napari_roteq._review_predict import HeadingAsker
 from napari_roteq._review_view import Follow, area_in_view, look_at
@@ -22,7 +23,6 @@ from napari_roteq._view_follower import ViewFollower
 from roteq_core.tables import EDITED, REJECTED, Car, Disagreement
 
 _REST = 400  # milliseconds without an action, then the dots are painted
-_TURNS = {"left_10": -10.0, "left_1": -1.0, "right_1": 1.0, "right_10": 10.0}
 
 
 class OpenReview(QObject):
@@ -112,8 +112,8 @@ class OpenReview(QObject):
             self._go(command)
         elif queue.current is None:
             self.told.emit("No car is left in this order: choose another one.")
-        elif command in _TURNS:
-            queue.nudge(_TURNS[command])
+        elif command in TURNS:
+            queue.nudge(TURNS[command])
         else:
             getattr(self, f"_{command}")()
 

@@ -23,7 +23,7 @@ from qtpy.QtWidgets import (
 from napari_roteq._question import Question
 from napari_roteq._review import ReviewQueue
 from napari_roteq._review_frame import Frame
-from napari_roteq._review_keys import COMMANDS
+from napari_roteq._review_keys import COMMANDS, TURNS
 from napari_roteq._review_lists import KeyList, QueueList
 from napari_roteq._review_loupe import Loupe
 from napari_roteq._review_progress import AgreementView, ProgressView
@@ -78,6 +78,8 @@ class ReviewPanel(QWidget):
         self.loupe = Loupe()
         self.facts = QLabel()
         self.buttons = {name: _button("", "") for name in COMMANDS if name != "type"}
+        for button in self.buttons.values():
+            button.setMinimumWidth(10)  # a dock may be narrow
         self.heading = HeadingBox()
         self._shown: float | None = None  # the heading of the car, where it has one
         self.message = QLabel()
@@ -94,7 +96,6 @@ class ReviewPanel(QWidget):
         self._connect()
 
     def _prepare(self) -> None:
-        self.bar.setFormat("%v of %m done")
         self.facts.setWordWrap(True)
         self.facts.setTextFormat(Qt.TextFormat.RichText)
         self.message.setWordWrap(True)
@@ -103,6 +104,7 @@ class ReviewPanel(QWidget):
         self.heading.setWrapping(True)
         self.heading.setDecimals(1)
         self.heading.setSuffix("°")
+        self.heading.setMinimumWidth(90)
         self.heading.setKeyboardTracking(False)
         self.heading.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.tabs.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -124,8 +126,6 @@ class ReviewPanel(QWidget):
         view = _row(self.turned, self.follow)
         view.setStretch(1, 1)
         part = self.buttons
-        known = _row(self.facts, part["predict"], part["delete"])
-        known.setStretch(0, 1)
         turns = [part["left_10"], part["left_1"], self.heading]
         turns += [part["right_1"], part["right_10"]]
         self.tabs.addTab(self.queue, "Queue")
@@ -140,10 +140,12 @@ class ReviewPanel(QWidget):
         layout.addWidget(self.bar)
         layout.addWidget(self.loupe, stretch=2)
         layout.addLayout(view)
-        layout.addLayout(known)
-        layout.addLayout(_row(part["accept"], part["flip"], part["reject"]))
+        layout.addWidget(self.facts)
+        decisions = ("accept", "flip", "reject", "delete")
+        ways = ("previous", "next", "undo", "redo")
+        layout.addLayout(_row(*(part[name] for name in decisions)))
         layout.addLayout(_row(*turns))
-        for names in (("previous", "next", "undo", "redo"), _TOOLS):
+        for names in (ways, (*_TOOLS, "predict")):
             layout.addLayout(_row(*(part[name] for name in names)))
         layout.addWidget(self.message)
         layout.addWidget(self.tabs, stretch=3)
@@ -161,7 +163,8 @@ class ReviewPanel(QWidget):
         """Write the keys on the buttons."""
         for name, button in self.buttons.items():
             command = COMMANDS[name]
-            button.setText(f"{command.label} [{_short(keys[name])}]")
+            form = "{} {}" if name in TURNS else "{} [{}]"
+            button.setText(form.format(command.label, _short(keys[name])))
             button.setToolTip(f"{command.tip}. Key: {keys[name]}")
         tip = "Heading: 0° is up, 90° right. Enter sets it; key to type"
         self.heading.setToolTip(f"{tip}: {keys['type']}")
@@ -177,7 +180,9 @@ class ReviewPanel(QWidget):
         place, count = self.queue.place_of(queue.current)
         name = "" if queue.path is None else queue.path.name
         star = "" if queue.is_saved else " *"
-        self.title.setText(f"<b>{name}</b>{star} · {place} of {count}")
+        self.title.setText(f"<b>{place}</b> of {count}{star}")
+        self.title.setToolTip(f"{queue.path}{' (not saved yet)' if star else ''}")
+        self.bar.setFormat(f"{name}: %v of %m done")
         self.buttons["undo"].setEnabled(queue.can_undo)
         self.buttons["redo"].setEnabled(queue.can_redo)
 
@@ -200,6 +205,11 @@ class ReviewPanel(QWidget):
         self.bar.setMaximum(max(stats.total, 1))
         self.bar.setValue(stats.done)
         self.progress.show_stats(stats)
+
+    def show_tab(self, name: str) -> None:
+        """Show one of the lists by its title."""
+        titles = [self.tabs.tabText(i) for i in range(self.tabs.count())]
+        self.tabs.setCurrentIndex(titles.index(name))
 
     def tell(self, text: str) -> None:
         """Say something below the buttons."""
@@ -261,7 +271,6 @@ def _button(text: str, tip: str) -> QPushButton:
     button = QPushButton(text)
     button.setToolTip(tip)
     button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the keys are the review's
-    button.setMinimumWidth(10)
     return button
 
 

@@ -108,6 +108,14 @@ class ReviewWidget(QWidget):
         """Choose what to review; `start` begins."""
         self._page.choose(boxes, image)
 
+    def open_table(self, path: str) -> None:
+        """Choose the table's file; see `start`."""
+        self._page.open_table(path)
+
+    def show_tab(self, name: str) -> None:
+        """Show one of the lists: Queue, Progress, Compare or Keys."""
+        self._panel.show_tab(name)
+
     def start(self) -> None:
         """Begin a review of what was chosen."""
         page = self._page
