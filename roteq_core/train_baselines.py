@@ -33,7 +33,7 @@ PLAIN_CARS = PlainCarNetConfig(filters=(8, 16, 8), in_maps=3)
 TRAIN_PLAIN_MEMBRANES = TrainConfig(
     steps=1200, batch=2, crop=160, learning_rate=6e-3, epoch_steps=300
 )
-TRAIN_PLAIN_CARS = replace(TRAIN_CARS, steps=1000)
+TRAIN_PLAIN_CARS = replace(TRAIN_CARS, steps=500)
 _BASELINE = {"baseline": True}
 _LIMITS = "A baseline to compare with: its answers change when the image is turned."
 
