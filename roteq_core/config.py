@@ -303,6 +303,13 @@ class TrainConfig:
         high=9999,
     )
     rotate: bool = option(True, "Rotate", "Turn crops by any angle.")
+    exact: float = option(
+        0.5,
+        "Exact crops",
+        "Share of crops turned by quarters only and read pixel by pixel, unblurred.",
+        low=0,
+        high=1,
+    )
     flip: bool = option(True, "Flip", "Mirror crops.")
     scale: float = option(
         0.15, "Scale", "Largest relative change of size.", low=0, high=0.6

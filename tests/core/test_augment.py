@@ -9,7 +9,7 @@ import pytest
 from roteq_core.augment import Warp, blur, random_intensity, random_warp
 from roteq_core.config import TrainConfig
 
-STILL = TrainConfig(rotate=False, flip=False, scale=0, elastic=0, intensity=0)
+STILL = TrainConfig(exact=0, rotate=False, flip=False, scale=0, elastic=0, intensity=0)
 
 
 def warp_of(size, angle, mirrored=False, center=None):
@@ -78,6 +78,20 @@ def test_all_angles_come_up():
     counts, _ = np.histogram([w.angle for w in warps], 8, (0, 2 * math.pi))
     assert counts.min() > 5
     assert {w.mirrored for w in warps} == {False, True}
+
+
+@pytest.mark.parametrize("size", [15, 16])
+def test_exact_crops_hold_pixels_of_the_source(size):
+    config = TrainConfig(exact=1.0, elastic=3.0, scale=0.3, rotate=True, flip=True)
+    source = np.arange(64 * 80, dtype=np.float32).reshape(1, 64, 80)
+    rng = np.random.default_rng(0)
+    warps = [random_warp((64, 80), size, config, rng) for _ in range(40)]
+    for warp in warps:
+        assert warp.inside(64, 80).all()
+        crop = warp.read(source)[0]
+        np.testing.assert_allclose(crop, crop.round(), atol=5e-3)
+        assert len(np.unique(crop.round())) == size**2
+    assert len({(warp.angle, warp.mirrored) for warp in warps}) == 8
 
 
 def test_pixels_beyond_the_source_are_known_to_be():
