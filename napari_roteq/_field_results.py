@@ -12,15 +12,15 @@ from napari_roteq._detail import CLOSEST, Thinned, View, thin_field, view_of
 from napari_roteq._field_recipe import make_recipe
 from napari_roteq._field_store import FieldStore
 from napari_roteq._images import Area, Index, current_index, transform_of
-from napari_roteq._layers import METADATA, field_layer, find_layer, tag, update_or_add
+from napari_roteq._layers import LayerData, field_layer, find_layer, tag
 from napari_roteq._recipes import Recipe
 from napari_roteq._segment_source import Work, path_of
 from napari_roteq._session import ModelChoice
+from napari_roteq._vector_drawing import draw_vectors
 from roteq_core.field_layers import FieldLayer, FieldOptions, LayerField
 
 ROLE = "vector field"
 _WIDER = 1.4  # than usual: fields are drawn over busy images
-_COLORS = ("edge_color", "edge_colormap", "edge_contrast_limits")
 
 
 @dataclass(frozen=True)
@@ -172,20 +172,27 @@ class FieldResults:
         Zoom and style change width, length and colors; what else the user has set on
         the layer stays.
         """
-        metadata = tag(
-            ROLE, self.image, self.recipe(drawing.number, drawing.index).as_dict()
-        )
-        is_there = find_layer(viewer, metadata[METADATA]["key"]) is not None
+        layer_data = self._layer_data(drawing)
+        (about,) = layer_data[1]["metadata"].values()
+        is_there = find_layer(viewer, about["key"]) is not None
         if not (is_there or add) or self.image not in viewer.layers:
             return None
+        selected = viewer.layers.selection.active
+        layer = draw_vectors(viewer, layer_data)
+        if selected is not None and selected in viewer.layers:
+            viewer.layers.selection.active = selected
+        return layer
+
+    def _layer_data(self, drawing: Drawing) -> LayerData:
         source, style = self.work.source, drawing.style
-        layer_data = field_layer(
+        recipe = self.recipe(drawing.number, drawing.index).as_dict()
+        lines, keywords, kind = field_layer(
             drawing.thinned,
             name=f"{self.image.name} {ROLE}",
             index=self.place(drawing.index),
             color_by=style.color_by,
             strongest=drawing.strong,
-            metadata=metadata,
+            metadata=tag(ROLE, self.image, recipe),
             length=style.length,
             **transform_of(
                 self.image,
@@ -194,16 +201,8 @@ class FieldResults:
                 step=source.planes.step,
             ),
         )
-        selected = viewer.layers.selection.active
-        layer: Any = update_or_add(viewer, layer_data)
-        if selected is not None and selected in viewer.layers:
-            viewer.layers.selection.active = selected
-        layer.edge_width = layer_data[1]["edge_width"] * _WIDER
-        layer.length = style.length
-        if len(layer.data):
-            for name in _COLORS:
-                setattr(layer, name, layer_data[1][name])
-        return layer
+        keywords["edge_width"] *= _WIDER
+        return lines, keywords, kind
 
     def recipe(self, number: int, index: Index) -> Recipe:
         """What made the field of a filter in a plane."""
