@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,9 +8,12 @@ from imageio import v3 as imageio
 from napari.layers import Shapes, Vectors
 from qtpy.QtWidgets import QApplication, QFileDialog
 
+from napari_roteq._heading_recipe import find_recipe
 from napari_roteq._heading_widget import HeadingWidget
 from napari_roteq._layers import METADATA
-from roteq_core.config import OrientOptions
+from napari_roteq._model_choice import choose_model
+from napari_roteq._sample_data import FOLDER
+from roteq_core.config import FindOptions, OrientOptions
 from roteq_core.tables import Car, CarTable, read_cars, write_cars
 
 WAIT = 300_000  # milliseconds; generous, nothing waits that long when all is well
@@ -263,3 +267,66 @@ def test_closing_the_widget_stops_the_run(viewer, widget, pixels, qtbot):
     viewer.window.remove_dock_widget(widget)
     qtbot.waitUntil(lambda: not job.is_running, timeout=WAIT)
     viewer.add_points(PLACES)  # tells no widget that is gone
+
+
+def test_cars_are_really_found(viewer, widget, press):
+    scene = FOLDER / "aerial_scene.png"
+    part = imageio.imread(scene)[20:220, 380:580]
+    truth = [
+        (car.cx - 380, car.cy - 20)
+        for car in read_cars(FOLDER / "aerial_cars.csv")
+        if 400 < car.cx < 560 and 40 < car.cy < 200
+    ]
+    viewer.add_image(part, rgb=True)
+    widget.set_value(replace(widget.value(), car_length_px=36.6))
+    assert widget._form.origin() == "find"
+    press()
+    assert sentence(widget) == ""
+    found = np.array([(car.cx, car.cy) for car in widget.cars])
+    near = [np.hypot(*(found - place).T).min() < 12 for place in truth]
+    assert len(truth) == 7
+    assert sum(near) >= 5
+    assert all(car.score is not None for car in widget.cars)
+    assert all(car.heading_cw_from_up_deg is not None for car in widget.cars)
+
+
+def test_cars_are_handed_over_to_the_review(viewer, widget, press, pixels, tmp_path):
+    image = tmp_path / "town.png"
+    imageio.imwrite(image, pixels)
+    viewer.open(image, plugin="napari")
+    viewer.add_points(PLACES)
+    press()
+    widget._form.review.click()
+    review = widget.review()
+    assert review._page.boxes.layer() is result(viewer, "car boxes")
+    review.start()
+    assert review.error is None
+    assert review.queue.path == tmp_path / "town_cars.csv"
+    before = review.queue.car()
+    review.run("flip")
+    review.close_review()
+    (flipped,) = [car for car in widget.cars if car.status == "edited"]
+    assert (flipped.cx, flipped.cy) == (before.cx, before.cy)
+    turned = (before.heading_cw_from_up_deg + 180) % 360
+    assert flipped.heading_cw_from_up_deg == pytest.approx(turned)
+
+
+def test_command_needs_cars_in_a_file(viewer, widget, press, pixels, tmp_path):
+    imageio.imwrite(tmp_path / "town.png", pixels)
+    viewer.open(tmp_path / "town.png", plugin="napari")
+    viewer.add_points(PLACES)
+    press()
+    widget._copy.command.click()
+    assert "export them" in sentence(widget)
+
+
+def test_finding_with_other_options_takes_two_commands(viewer, model, tmp_path):
+    image = viewer.add_image(np.zeros((9, 9)), metadata={"path": "town.png"})
+    finding, chosen = FindOptions(threshold=0.5), choose_model(model)
+    plain = find_recipe(image, finding, OrientOptions(), chosen).as_cli()
+    assert plain == "roteq find-cars town.png --output town_cars.csv --threshold 0.5"
+    other = find_recipe(image, finding, OrientOptions(copies=2), chosen).as_cli()
+    first, second = other.split(" && ")
+    assert first == plain + " --no-orient"
+    files = "town.png town_cars.csv --output town_cars.csv"
+    assert second == f"roteq orient {files} --copies 2"

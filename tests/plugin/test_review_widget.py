@@ -633,14 +633,14 @@ def test_a_step_takes_less_than_a_tenth_of_a_second(
     press_start(widget)
     canvas = viewer.window._qt_viewer.canvas.native
     steps = []
-    for key in [Qt.Key.Key_Space, Qt.Key.Key_F, Qt.Key.Key_N] * 5:
+    for key in [Qt.Key.Key_Space, Qt.Key.Key_F, Qt.Key.Key_N] * 3:
         QApplication.processEvents()
         start = time.thread_time()
         qtbot.keyClick(canvas, key)
         widget.review.draw()
-        widget._panel.loupe.repaint()
+        widget._panel.loupe.grab()  # paints it, and not the whole window
         steps.append(time.thread_time() - start)
-    assert widget.queue.stats().done >= 5
+    assert widget.queue.stats().done >= 3
     assert np.median(steps) < 0.1
     viewer.reset_view()
     settle(widget)
