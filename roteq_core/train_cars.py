@@ -34,6 +34,8 @@ from roteq_core.tasks.car_patches import (
 from roteq_core.tasks.cars import CarTask, LossKind
 from roteq_core.train import iter_train
 
+GLARE = 0.2  # share of drawn cars from whose windscreen the sun shines back
+
 TRAIN_CARS = TrainConfig(
     steps=1500,
     batch=48,
@@ -161,7 +163,14 @@ def synthetic_patches(
     each = max(1, round(count / len(families)))
     parts = []
     for index, family in enumerate(families):
-        crops = car_crops(each, PATCH, seed=seed, car_length_px=(30, 40), styles=family)
+        crops = car_crops(
+            each,
+            PATCH,
+            seed=1000 * seed + index,  # other cars for each family
+            car_length_px=(30, 40),
+            styles=family,
+            glare=GLARE,
+        )
         parts.append(patches_from_crops(crops, domain))
         yield Report(index + 1, len(families), f"drawing synthetic cars: {family}")
     return join_patches(parts)

@@ -255,6 +255,13 @@ def _screen(rng: np.random.Generator) -> np.ndarray:
     return _glass(rng)
 
 
+def with_glare(rng: np.random.Generator, body: CarBody) -> CarBody:
+    """Let the low sun shine back from the windscreen, bright and warm."""
+    return replace(
+        body, screen_glass=random_color(rng, (205, 180, 135), (255, 250, 235))
+    )
+
+
 def _rear_glass(kind: str, draw: float) -> float:
     """How much of the rear window is glass, 0 for a closed van."""
     if kind == "van":

@@ -41,6 +41,7 @@ def car_crops(
     car_length_px: tuple[float, float] = (28.0, 44.0),
     styles: str | Sequence[str] | None = None,
     jitter_px: float = 1.0,
+    glare: float = 0.0,
 ) -> CarCrops:
     """Draw crops of cars at random headings, places, light and cameras.
 
@@ -58,6 +59,8 @@ def car_crops(
         Families to draw from; all by default (see `styles.FAMILIES`).
     jitter_px : float
         The car is off the middle by up to this many pixels, along x and y.
+    glare : float
+        Share of cars from whose windscreen the sun shines back.
     """
     if n < 0:
         raise ValueError(f"n must not be negative, got {n}")
@@ -72,7 +75,9 @@ def car_crops(
     for k in range(n):
         rng = np.random.default_rng([seed, k])
         length = rng.uniform(low, high)
-        images[k], headings[k], boxes[k] = _crop(rng, size, length, families, jitter_px)
+        images[k], headings[k], boxes[k] = _crop(
+            rng, size, length, families, jitter_px, glare
+        )
     return CarCrops(images, headings, boxes)
 
 
@@ -82,10 +87,12 @@ def _crop(
     length_px: float,
     families: tuple[str, ...],
     jitter: float,
+    glare: float,
 ) -> tuple[np.ndarray, float, np.ndarray]:
     style = AerialStyle.random(rng, families)
     lit = bool(rng.random() < style.lights)
-    car = fleet_vehicle(rng, style, lit=lit, others=False)
+    shines = bool(glare and rng.random() < glare)
+    car = fleet_vehicle(rng, style, lit=lit, others=False, glare=shines)
     heading = float(rng.uniform(0, 360))
     scale = length_px / car.length
     view, center = _view(rng, style, size, scale, jitter)

@@ -19,6 +19,7 @@ def fleet_vehicle(
     lit: bool = False,
     others: bool = True,
     stock: bool = False,
+    glare: bool = False,
 ) -> Vehicle:
     """Draw a vehicle of a style's fleet.
 
@@ -34,14 +35,16 @@ def fleet_vehicle(
         Vehicles that are no cars are drawn too.
     stock : bool
         Take one of a fixed stock, which is faster, unless it is lit or under snow.
+    glare : bool
+        The sun shines back from its windscreen.
     """
     kind = random_kind(rng, style.kinds)
     if others and rng.random() < style.others:
         kind = OTHER_KINDS[int(rng.integers(len(OTHER_KINDS)))]
     snow = style.snow * rng.random() if rng.random() < 0.5 else 0.0
-    if stock and not lit and not snow:
+    if stock and not lit and not snow and not glare:
         return stock_vehicle(kind, int(rng.integers(_STOCK)))
-    return random_vehicle(rng, kind, lights_on=lit, snow=snow)
+    return random_vehicle(rng, kind, lights_on=lit, snow=snow, glare=glare)
 
 
 def marking_color(rng: np.random.Generator, style: AerialStyle) -> np.ndarray:

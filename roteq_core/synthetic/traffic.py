@@ -13,6 +13,7 @@ from roteq_core.synthetic.bodies import (
     random_body,
     random_color,
     random_paint,
+    with_glare,
 )
 from roteq_core.synthetic.cars import car_mesh
 from roteq_core.synthetic.mesh import GLASS, MATTE, PAINT, Mesh, MeshBuilder, rectangle
@@ -34,10 +35,12 @@ def random_vehicle(
     *,
     lights_on: bool = False,
     snow: float = 0.0,
+    glare: bool = False,
 ) -> Vehicle:
     """Draw a vehicle of one of CAR_KINDS or OTHER_KINDS."""
     if kind in CAR_KINDS:
         body = random_body(rng, kind, lights_on=lights_on, snow=snow)
+        body = with_glare(rng, body) if glare else body
         return Vehicle(car_mesh(body), body.length, body.width, kind)
     makers = {"truck": _truck, "bus": _bus, "motorcycle": _motorcycle}
     if kind not in makers:

@@ -24,7 +24,7 @@ from roteq_core.tasks.car_patches import CarPatches
 
 LossKind = Literal["density", "vector", "squared"]
 CENTER_JITTER = 0.06  # of a car's length: boxes are not exact
-LABEL_DOUBT = 0.02  # share of labels that name the rear
+LABEL_DOUBT = 0.01  # share of labels that name the rear
 VECTOR_WEIGHT = 0.3
 VALIDATION_TURNS = (0.0, 2.2)  # radians; validation sees each car so often
 

@@ -46,3 +46,11 @@ def test_an_unknown_style_is_named():
 def test_bad_arguments_are_refused(arguments, rule):
     with pytest.raises(ValueError, match=rule):
         car_crops(seed=0, **arguments)
+
+
+def test_the_sun_shines_back_from_windscreens_where_it_is_asked_for():
+    plain = car_crops(4, 64, seed=3, styles="carpark")
+    again = car_crops(4, 64, seed=3, styles="carpark", glare=0.0)
+    np.testing.assert_array_equal(plain.images, again.images)
+    glaring = car_crops(4, 64, seed=3, styles="carpark", glare=1.0)
+    assert (glaring.images != plain.images).any()
