@@ -18,6 +18,7 @@ from napari_roteq._review_recent import image_of
 from napari_roteq._review_recovery import Unfinished, discard_unfinished
 from napari_roteq._review_sources import (
     cars_of_boxes,
+    mark_file,
     reading_options,
     table_file,
     take_over_boxes,
@@ -44,8 +45,7 @@ def begin(
     """
     if path.is_file():
         queue = ReviewQueue.open(path, reviewer=reviewer, **reading_options(frame))
-        own = table_file(boxes)
-        if boxes is not None and own is not None and own.resolve() == path.resolve():
+        if boxes is not None and is_of(boxes, path):
             take_over_boxes(queue, boxes)
         return queue
     if boxes is None or frame is None:
@@ -57,6 +57,12 @@ def begin(
     known = boxes.metadata.get(TABLE, CarTable())
     table = known.with_cars(table.cars)
     return ReviewQueue.start(table, path, reviewer=reviewer)
+
+
+def is_of(boxes: Layer | None, path: Path) -> bool:
+    """Whether boxes are those of a table, or of one that is still to be written."""
+    own = table_file(boxes)
+    return not path.is_file() or (own is not None and own.resolve() == path.resolve())
 
 
 def recover(unfinished: Unfinished, frame: Frame | None, reviewer: str) -> ReviewQueue:
@@ -107,10 +113,11 @@ def boxes_to_hide(viewer: Any, boxes: Layer | None) -> list[Layer]:
 
 def write_back(boxes: Any, queue: ReviewQueue, frame: Frame) -> None:
     """Bring the layer that the cars came from up to date."""
-    if boxes.ndim != frame.layer.ndim:
+    if boxes.ndim != frame.layer.ndim or queue.path is None:
         return
-    table = queue.table
-    content, keywords, kind = table_layer(
-        table, name=boxes.name, index=frame.index, **frame.options()
-    )
-    refill(boxes, Layer.create(content, keywords, kind))
+    if queue.can_undo or TABLE not in boxes.metadata:
+        content, keywords, kind = table_layer(
+            queue.table, name=boxes.name, index=frame.index, **frame.options()
+        )
+        refill(boxes, Layer.create(content, keywords, kind))
+    mark_file(boxes, queue.path)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from datetime import datetime
 from typing import Any
 
 from roteq_core import angles
@@ -153,6 +154,14 @@ def moved_values(car: Car, drawn: Car) -> dict[str, float]:
     if before is None or abs(angles.difference(heading, before, 360.0)) > _UNMOVED:
         values["heading_cw_from_up_deg"] = heading
     return values
+
+
+def local_time(at: str) -> str:
+    """Write a time of a car or a journal as the clock on the wall would."""
+    try:
+        return datetime.fromisoformat(at).astimezone().strftime("%Y-%m-%d %H:%M")
+    except ValueError:
+        return at
 
 
 def record_of(change: Change) -> dict[str, Any]:

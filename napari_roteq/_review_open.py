@@ -63,7 +63,7 @@ class OpenReview(QObject):
         self.queue = queue
         self.frame = frame
         self.file = file
-        self.follow: Follow = "fit"
+        self._follow: Follow = "fit"
         self._viewer = viewer
         self._model = model
         self._is_moved = False
@@ -250,9 +250,18 @@ class OpenReview(QObject):
         car = self.car
         if self._is_moved and car is not None:
             usual = self.layers.usual[0]
-            look_at(self._viewer, self.frame, car, self.follow, usual)
+            look_at(self._viewer, self.frame, car, self._follow, usual)
         self._is_moved = False
         self.layers.draw(*area_in_view(self._viewer, self.frame))
+
+    def set_follow(self, follow: Follow) -> None:
+        """Say what the view does when another car comes; see `look_at`."""
+        self._follow = follow
+
+    def go_to_car(self, car_id: str) -> None:
+        """Go to a car that was chosen in a list."""
+        if car_id != self.queue.current:
+            self.queue.go_to(car_id)
 
     def go_to(self, each: Disagreement) -> None:
         """Go to the car of a disagreement; look at one that is only the other's."""
@@ -260,7 +269,7 @@ class OpenReview(QObject):
             self.queue.go_to(each.first.id)
         elif each.second is not None:
             usual = self.layers.usual[0]
-            look_at(self._viewer, self.frame, each.second, self.follow, usual)
+            look_at(self._viewer, self.frame, each.second, self._follow, usual)
 
     def _on_rest(self) -> None:
         if self.layers.is_stale:

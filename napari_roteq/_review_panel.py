@@ -22,6 +22,7 @@ from qtpy.QtWidgets import (
 
 from napari_roteq._question import Question
 from napari_roteq._review import ReviewQueue
+from napari_roteq._review_edits import local_time
 from napari_roteq._review_frame import Frame
 from napari_roteq._review_keys import COMMANDS, TURNS
 from napari_roteq._review_lists import KeyList, QueueList
@@ -254,7 +255,7 @@ def spell(car: Car) -> str:
         facts.append(f"flip {car.p_flip:.0%}")
     said = [f"<b>{car.status or 'not reviewed'}</b>"]
     if car.reviewed_at:
-        when = car.reviewed_at[:16].replace("T", " ")
+        when = local_time(car.reviewed_at)
         said.append(f"by {car.reviewer or 'nobody named'}, {when}")
     if car.machine_heading_cw_from_up_deg is not None:
         said.append(f"model said {car.machine_heading_cw_from_up_deg:.1f}°")

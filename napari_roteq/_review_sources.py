@@ -22,6 +22,7 @@ from napari_roteq._segment_source import path_of
 from napari_roteq._settings import read_settings
 from roteq_core.tables import CarTable, box_corners
 
+_REVIEWED = "roteq review"  # in a layer's metadata: table file and table
 _JOURNALS = "*" + journal_path(Path("x")).name[1:]
 _PACKAGE = Path(__file__).parent.resolve()
 
@@ -35,11 +36,19 @@ def default_reviewer() -> str:
 
 
 def table_file(layer: Any) -> Path | None:
-    """Give the table that a layer of boxes was read from."""
-    path = None if layer is None else layer.source.path
-    if not path or TABLE not in layer.metadata:
+    """Give the table that a layer of boxes was read from, or was last reviewed as."""
+    if layer is None or TABLE not in layer.metadata:
         return None
-    return Path(path) if Path(path).is_file() else None
+    file, table = layer.metadata.get(_REVIEWED, (layer.source.path, None))
+    if table is not None and table is not layer.metadata[TABLE]:
+        return None  # a model has filled the layer anew since
+    return Path(file) if file and Path(file).is_file() else None
+
+
+def mark_file(layer: Any, path: Path) -> None:
+    """Note in a layer of boxes which table they are."""
+    table = layer.metadata.get(TABLE)
+    layer.metadata = {**layer.metadata, _REVIEWED: (str(path), table)}
 
 
 def cars_of_boxes(layer: Any, image: Any, index: Index) -> CarTable:

@@ -25,6 +25,7 @@ from napari_roteq._layer_choice import LayerChoice, is_source_image
 from napari_roteq._model_choice import ModelBox
 from napari_roteq._question import Question
 from napari_roteq._review_begin import discard
+from napari_roteq._review_edits import local_time
 from napari_roteq._review_frame import Frame
 from napari_roteq._review_layers import is_review_layer
 from napari_roteq._review_recent import recent_tables
@@ -106,6 +107,7 @@ class StartPage(QWidget):
 
     def _connect(self) -> None:
         self.boxes.layer_changed.connect(self._on_layers)
+        self.boxes.activated.connect(self._on_boxes_chosen)
         self.image.layer_changed.connect(self._on_layers)
         self.table.textEdited.connect(self._on_edited)
         self.table.textChanged.connect(self._show_plan)
@@ -177,6 +179,10 @@ class StartPage(QWidget):
         self._show_plan()
         self.look_for_unfinished()
 
+    def _on_boxes_chosen(self) -> None:
+        self._is_own = False
+        self._on_layers()
+
     def _on_edited(self) -> None:
         self._is_own = True
 
@@ -208,10 +214,10 @@ class StartPage(QWidget):
 def spell_unfinished(unfinished: Unfinished) -> str:
     """Say what was not finished."""
     by = f" by {unfinished.reviewer}" if unfinished.reviewer else ""
-    last = unfinished.last[:16].replace("T", " ")
+    count = unfinished.actions
     text = (
-        f"A review of {unfinished.table.name}{by} was not saved: "
-        f"{unfinished.actions} actions until {last}."
+        f"A review of {unfinished.table.name}{by} was not saved: {count} "
+        f"action{'' if count == 1 else 's'} until {local_time(unfinished.last)}."
     )
     if unfinished.is_table_changed:
         text += " The table has been changed since; cars are found by id and place."

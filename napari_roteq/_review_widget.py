@@ -17,6 +17,7 @@ from napari_roteq._review_begin import (
     begin,
     boxes_to_hide,
     frame_for,
+    is_of,
     recover,
     write_back,
 )
@@ -31,7 +32,6 @@ from napari_roteq._review_sources import file_in_table
 from napari_roteq._review_start import StartPage
 from napari_roteq._segment_source import path_of
 from napari_roteq._session import Session
-from roteq_core.tables import Disagreement
 
 
 class ReviewWidget(QWidget):
@@ -72,11 +72,7 @@ class ReviewWidget(QWidget):
         page.start.clicked.connect(self.start)
         page.resume_asked.connect(self._on_resume)
         panel.commanded.connect(self.run)
-        panel.heading_typed.connect(self._on_typed)
-        panel.follow_chosen.connect(self._on_follow)
         panel.queue.order_chosen.connect(self._on_order)
-        panel.queue.car_chosen.connect(self._on_car)
-        panel.agreement.chosen.connect(self._on_disagreement)
         panel.agreement.failed.connect(self._fail)
         panel.keys.changed.connect(self._on_keys)
         panel.tabs.currentChanged.connect(self._on_tab)
@@ -124,7 +120,8 @@ class ReviewWidget(QWidget):
             self._fail(JobError("There is nothing to review: choose boxes or a table."))
             return
         frame, reviewer = page.frame(), page.reviewer.text().strip()
-        self._try(lambda: self._open(begin(path, boxes, frame, reviewer), frame, boxes))
+        own = boxes if is_of(boxes, path) else None
+        self._try(lambda: self._open(begin(path, boxes, frame, reviewer), frame, own))
 
     def _on_resume(self, unfinished: Unfinished) -> None:
         reviewer = self._page.reviewer.text().strip()
@@ -170,9 +167,14 @@ class ReviewWidget(QWidget):
         review.tool_changed.connect(self._panel.show_tool)
         review.told.connect(self._panel.tell)
         review.failed.connect(self._fail)
-        review.follow = self._panel.follow.currentData()
         self.destroyed.connect(review.queue.close)
-        self._panel.agreement.table_of = lambda: review.queue.table
+        panel = self._panel
+        panel.heading_typed.connect(review.set_heading)
+        panel.follow_chosen.connect(review.set_follow)
+        panel.queue.car_chosen.connect(review.go_to_car)
+        panel.agreement.chosen.connect(review.go_to)
+        panel.agreement.table_of = lambda: review.queue.table
+        review.set_follow(panel.follow.currentData())
 
     def _model(self) -> str | None:
         model = self._page.model.model()
@@ -186,28 +188,12 @@ class ReviewWidget(QWidget):
             self._panel.heading.clearFocus()
             self._review.run(command)
 
-    def _on_typed(self, degrees: float) -> None:
-        if self._review is not None:
-            self._review.set_heading(degrees)
-
-    def _on_follow(self, follow: Any) -> None:
-        if self._review is not None:
-            self._review.follow = follow
-
     def _on_order(self) -> None:
         if self._review is not None:
             queue = self._review.queue
             self._panel.queue.apply_to(queue, self._review.file)
             self._panel.queue.show_queue(queue)
             self._show_all()
-
-    def _on_car(self, car_id: str) -> None:
-        if self.queue is not None and car_id != self.queue.current:
-            self.queue.go_to(car_id)
-
-    def _on_disagreement(self, each: Disagreement) -> None:
-        if self._review is not None:
-            self._review.go_to(each)
 
     def _on_keys(self, keys: dict[str, str]) -> None:
         self._panel.show_keys(keys)
@@ -268,7 +254,7 @@ class ReviewWidget(QWidget):
         """Show what was done in the layer that the cars came from."""
         review = self._review
         is_there = self._boxes is not None and self._boxes in self._viewer.layers
-        if review is not None and is_there and review.queue.can_undo:
+        if review is not None and is_there:
             write_back(self._boxes, review.queue, review.frame)
 
     def _on_layer_removed(self, event: Any) -> None:

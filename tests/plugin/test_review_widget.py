@@ -12,6 +12,7 @@ from qtpy.QtCore import QEvent, QPoint, QPointF, Qt
 from qtpy.QtGui import QMouseEvent
 from qtpy.QtWidgets import QApplication, QFileDialog
 
+from napari_roteq._car_shapes import TABLE
 from napari_roteq._journal import journal_path
 from napari_roteq._review_export import TRAINING_SET
 from napari_roteq._review_keys import COMMANDS, reset_keys
@@ -484,7 +485,7 @@ def test_finishing_keeps_unsaved_actions_for_later(viewer, scene, widget, press)
     widget._panel.question.buttons["Keep for later"].click()
     assert boxes.visible
     assert [layer.name for layer in viewer.layers] == ["scene", "cars"]
-    assert "1 actions" in widget._page.offer.text
+    assert "1 action until" in widget._page.offer.text
     widget._page.offer.buttons["Go on"].click()
     settle(widget)
     assert widget.queue.car(first).status == EDITED
@@ -517,6 +518,43 @@ def test_boxes_drawn_by_hand_get_a_table_of_their_own(
     assert (car.status, car.cx, car.cy, car.length) == (AXIS_ONLY, 28, 40, 40)
     widget.run("accept")
     assert widget.queue.car().status == ACCEPTED
+
+
+def test_boxes_are_reviewed_again_in_their_own_table(
+    viewer, open_widget, tmp_path, press_start
+):
+    image, _ = review_scene.write_scene(tmp_path)
+    viewer.open(image)
+    corners = [(20, 20), (60, 20), (60, 36), (20, 36)]
+    mine = viewer.add_shapes([corners], shape_type="rectangle", name="mine")
+    widget = open_widget()
+    press_start(widget)
+    widget.run("flip")
+    assert widget.save()
+    widget.close_review()
+    assert widget._page.path() == tmp_path / "scene_cars.csv"
+    press_start(widget)
+    assert widget.queue.car().status == EDITED
+    assert not widget.queue.can_undo
+    widget.close_review()
+    table = review_scene.cars(3)
+    mine.metadata = {**mine.metadata, TABLE: table}  # a model has filled it anew
+    widget._page.choose(mine, None)
+    assert widget._page.path() == tmp_path / "scene_cars-2.csv"
+
+
+def test_boxes_of_another_table_are_left_alone(
+    viewer, scene, open_widget, tmp_path, press_start
+):
+    corners = [(20, 20), (60, 20), (60, 36), (20, 36)]
+    mine = viewer.add_shapes([corners], shape_type="rectangle", name="mine")
+    widget = open_widget()
+    widget._page.boxes.set_layer(mine)
+    widget._page.open_table(str(scene))
+    press_start(widget)
+    widget.run("flip")
+    widget.close_review()
+    assert len(mine.data) == 1
 
 
 @pytest.fixture
@@ -668,7 +706,7 @@ def test_removing_a_layer_of_the_review_closes_it(viewer, scene, widget, press):
     settle(widget)
     assert widget.review is None
     assert [layer.name for layer in viewer.layers] == ["scene", "cars"]
-    assert "1 actions" in widget._page.offer.text
+    assert "1 action until" in widget._page.offer.text
 
 
 def test_table_of_other_images_is_refused(viewer, open_widget, tmp_path):
