@@ -194,9 +194,10 @@ def field(viewer: Any, model: str | None) -> None:
     widget = dock(viewer, "Vector field")
     widget.open_model(model or "membranes")
     widget.set_value(replace(widget.value(), layer="blocks.0"))
+    widget.set_filter(1)
     viewer.reset_view()
     scene = getattr(viewer, "scene", viewer)
-    scene.camera.zoom *= 2
+    scene.camera.zoom *= 1.5
     widget.start()
     wait_for(widget)
     shoot(viewer, "field")

@@ -65,6 +65,7 @@ class FieldWidget(QWidget):
         form = self._form
         form.start.clicked.connect(self._on_start)
         form.model.failed.connect(self._bar.show_error)
+        form.model.model_changed.connect(lambda model: self._filters.show())
         form.field_changed.connect(self._on_choice)
         form.look.changed.connect(self._draw)
         form.pages.filters_opened.connect(self._on_filters)
@@ -83,6 +84,10 @@ class FieldWidget(QWidget):
     def set_value(self, options: FieldOptions) -> None:
         """Show other options."""
         self._form.set_value(options)
+
+    def set_filter(self, number: int) -> None:
+        """Choose a filter of the layer."""
+        self._form.set_filter(number)
 
     def start(self) -> None:
         """Do what the button does."""

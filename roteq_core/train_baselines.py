@@ -139,7 +139,7 @@ def iter_train_plain_cars(
         limits=_LIMITS,
         training=_record(train, [model.card.scores]),
         scores={
-            "held_out": model.card.scores,
+            "held_out": _rounded(model.card.scores),
             "test_8_copies": _short(
                 summary_of(predict_patches(model, test), test.angles)
             ),
@@ -160,6 +160,12 @@ def _record(train: TrainConfig, log: list[dict[str, Any]]) -> dict[str, Any]:
         "steps": last.get("step", 0),
         "seconds": round(last.get("seconds", 0)),
     }
+
+
+def _rounded(log: dict[str, Any]) -> dict[str, float]:
+    """Keep the scores of the last line of a log."""
+    names = [name for name in log if name.endswith("_deg") and name != "train_deg"]
+    return {name: round(log[name], 2) for name in (*names, "good", "flipped")}
 
 
 def _short(figures: dict[str, Any]) -> dict[str, float]:

@@ -240,6 +240,8 @@ def test_filters_can_be_seen_before_any_field(viewer, widget, wait):
     pages.filters.draw_now()
     labels = [label.get_text() for label in pages.filters.axes.get_yticklabels()]
     assert labels == ["u", "v"]
+    widget.open_model("car-finder")  # whose filters are not known yet
+    assert not pages.add_filters.isEnabled()
 
 
 def test_turning_the_image_draws_a_curve(viewer, widget, wait, qtbot):
