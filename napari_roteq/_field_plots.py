@@ -106,12 +106,15 @@ class FiltersPlot(Plot):
 class TurnPlot(SweepPlot):
     """How much an answer changes while the image is turned, one line a model."""
 
+    margins = (60, 46, 20, 10)
+
     def __init__(self, viewer: Any) -> None:
         super().__init__(viewer, x_label="image turned by (degrees, clockwise)")
 
     def show_curve(self, curve: TurnCurve) -> None:
         """Show what is known so far."""
-        self._labels = (self._labels[0], curve.quantity)
+        unit = curve.quantity.partition("(")[2].rstrip(")")
+        self._labels = (self._labels[0], f"change ({unit})" if unit else "change")
         self.show_lines(*curve.lines())
 
     def _draw(self, axes: Axes) -> None:
@@ -126,6 +129,6 @@ class TurnPlot(SweepPlot):
             width = 2.2 if is_ours else 1.4
             axes.plot(self._x, y, color=color, label=name, marker=".", lw=width)
         highest = max((y.max() for y in self._lines.values() if len(y)), default=0.0)
-        axes.set_ylim(0, 1.25 * highest or 1.0)
+        axes.set_ylim(0, 1.4 * highest or 1.0)  # room for the legend
         if self._lines:
             axes.legend(fontsize="small", loc="upper right", ncols=2)

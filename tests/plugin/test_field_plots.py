@@ -42,7 +42,7 @@ def test_curve_has_a_line_for_each_model(make):
     plot.show_curve(curve)
     plot.draw_now()
     assert {line.get_label() for line in plot.axes.lines} == {"ours", "plain CNN"}
-    assert plot.axes.get_ylabel() == "change of heading (degrees)"
+    assert plot.axes.get_ylabel() == "change (degrees)"
     assert plot.axes.get_xlim() == (0, 360)
     assert plot.axes.get_ylim()[1] > 2
 
