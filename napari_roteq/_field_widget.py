@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from qtpy.QtCore import QTimer
 from qtpy.QtWidgets import QVBoxLayout, QWidget
 
 from napari_roteq import _worker_process
@@ -72,7 +73,7 @@ class FieldWidget(QWidget):
         form.pages.add_filters.clicked.connect(self._on_add_filters)
         form.pages.turn.clicked.connect(self._on_turn)
         self._copy.failed.connect(self._bar.show_error)
-        self._bar.running_changed.connect(form.set_running)
+        self._bar.running_changed.connect(self._on_running)
         self._thinner.ready.connect(self._on_chosen)
         self._view.stepped.connect(self._on_stepped)
         self._view.rested.connect(self._draw)
@@ -182,14 +183,22 @@ class FieldWidget(QWidget):
         self.destroyed.connect(job.abandon)
 
     def _settle(self) -> None:
-        """Show what has come, and see what was chosen meanwhile."""
+        """Show what has come, and the filters that belong to it."""
         self._draw()
-        if self._bar.is_running:
-            return
-        if self._is_stale:
-            self._on_choice()
-        else:
+        if not self._is_stale:
             self._on_filters()
+
+    def _on_running(self, is_running: bool) -> None:
+        self._form.set_running(is_running)
+        if not is_running:  # another job may follow at once
+            QTimer.singleShot(0, self._on_idle)
+
+    def _on_idle(self) -> None:
+        """See what was chosen while a job ran."""
+        job = self._bar.job
+        is_stopped = job is not None and job.is_stopped
+        if self._is_stale and not self._bar.is_running and not is_stopped:
+            self._on_choice()
 
     def _on_choice(self) -> None:
         """Another layer, member or filter: show it, once a first field was shown."""

@@ -124,6 +124,17 @@ def test_other_filters_and_layers_follow_by_themselves(viewer, widget, wait, sta
     assert widget._form.filter() == 0  # there is no third filter here
 
 
+def test_what_is_chosen_during_a_run_comes_after_it(viewer, widget, wait, stack):
+    viewer.add_image(stack[0])
+    choose_layer(widget, "last")
+    widget._form.start.click()
+    choose_layer(widget, "blocks.0")
+    wait()
+    about = field_of(viewer).metadata[METADATA]
+    assert about["args"][1]["layer"] == "blocks.0"
+    assert widget._filters.is_current
+
+
 def test_slices_follow_the_view(viewer, widget, wait, stack):
     viewer.add_image(stack)
     viewer.dims.set_current_step(0, 0)
