@@ -53,8 +53,9 @@ def own_files(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def viewer(make_napari_viewer, qtbot):
-    viewer = make_napari_viewer(show=True)
+def viewer(make_napari_viewer):
+    """Give a viewer whose window is not shown, which saves most of the time."""
+    viewer = make_napari_viewer()
     viewer.window.resize(1280, 720)
     return viewer
 
@@ -263,6 +264,7 @@ def test_keys_are_shown_changed_and_kept(viewer, widget, press, open_widget):
 
 
 def test_keys_are_given_back(viewer, widget, press, qtbot):
+    viewer.window.show()
     canvas = viewer.window._qt_viewer.canvas.native
     seen = []
     queue = widget.queue
