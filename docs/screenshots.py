@@ -128,8 +128,9 @@ def train(viewer: Any, model: str | None) -> None:
     place = {"scale": image.scale, "units": image.units}
     viewer.add_labels(labels, name="strokes", opacity=0.9, **place)
     viewer.dims.set_current_step(0, 5)
-    viewer.reset_view()
     widget = dock(viewer, "Train")
+    pause(0.5)
+    viewer.reset_view()
     with tempfile.TemporaryDirectory() as runs:
         widget.settings.runs.set_value(runs)
         widget.check()

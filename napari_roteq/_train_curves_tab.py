@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from qtpy.QtCore import Qt
+from qtpy.QtCore import Qt, QTimer
 from qtpy.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from napari_roteq._plots import CurvesPlot, SweepPlot
 from napari_roteq._train_report import progress_text
+
+_APART = 150  # milliseconds between the drawing of one plot and the other
 
 
 class CurvesTab(QWidget):
@@ -23,6 +25,11 @@ class CurvesTab(QWidget):
         self.scores = SweepPlot(viewer, x_label="step", y_label="held-out score")
         self.losses.setToolTip("The loss on what is learnt from, and on what is not")
         self.scores.setToolTip("The score that matters, on what is never learnt from")
+        # Later than the losses: two plots at once would hold the window up.
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(_APART)
+        self._later.timeout.connect(self._show_scores)
         self.status = QLabel("The curves appear with the first epoch.")
         self.status.setWordWrap(True)
         self.status.setTextFormat(Qt.TextFormat.RichText)
@@ -57,6 +64,10 @@ class CurvesTab(QWidget):
         self.losses.add(row["step"], row["loss"], row.get("validation_loss"))
 
     def _show(self) -> None:
+        self._later.start()
+        self.note("")
+
+    def _show_scores(self) -> None:
         scored = [row for row in self.rows if "score" in row]
         steps = [row["step"] for row in scored]
         values = [abs(row["score"]) for row in scored]
@@ -64,4 +75,3 @@ class CurvesTab(QWidget):
         best = max(scored, key=lambda row: row["score"], default=None)
         mark = None if best is None else best["step"]
         self.scores.show_lines(steps, lines, mark=mark)
-        self.note("")

@@ -9,6 +9,7 @@ import numpy as np
 
 from napari_roteq._images import Area, planes_of, transform_of
 from napari_roteq._layers import (
+    METADATA,
     LayerData,
     arrows_layer,
     find_layer,
@@ -93,7 +94,10 @@ def prediction_layer(
 
 def loose_prediction_layer(preview: np.ndarray, name: str) -> LayerData:
     """Show a prediction whose image is not open, at the origin."""
-    return probability_layer(preview, name=f"{name} {PREDICTION}")
+    about = {"key": f"{PREDICTION} of {name}", "role": PREDICTION}
+    return probability_layer(
+        preview, name=f"{name} {PREDICTION}", metadata={METADATA: about}
+    )
 
 
 def headings_layer(
@@ -133,11 +137,20 @@ def headings_layer(
 
 def put(viewer: Any, layer_data: LayerData) -> Any:
     """Add or update a layer; the layer that is being painted stays selected."""
+    content, keywords, kind = layer_data
+    old = find_layer(viewer, keywords["metadata"][METADATA]["key"])
+    if old is not None and kind == "shapes" and _are_same(old.data, content):
+        return old  # redrawing shapes is slow
     selected = viewer.layers.selection.active
     layer = update_or_add(viewer, layer_data)
     if selected is not None and selected in viewer.layers:
         viewer.layers.selection.active = selected
     return layer
+
+
+def _are_same(shapes: Any, others: Any) -> bool:
+    pairs = zip(shapes, others, strict=False)
+    return len(shapes) == len(others) and all(np.array_equal(a, b) for a, b in pairs)
 
 
 def remove(viewer: Any, image: Any, role: str) -> None:

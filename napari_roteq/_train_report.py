@@ -143,7 +143,9 @@ def _held_regions(frames: Sequence[CarFrame]) -> list[str]:
 
 def cost_lines(cost: Mapping[str, Any], free_bytes: float | None = None) -> list[str]:
     """Say what a training will take on this device."""
-    threads = f", {cost['threads']} threads" if cost["device"] == "cpu" else ""
+    count = cost["threads"]
+    threads = f", {count} thread{'s' if count > 1 else ''}"
+    threads = threads if cost["device"] == "cpu" else ""
     lines = [
         f"Expected: about {spell_duration(cost['seconds'])} and "
         f"{cost['bytes'] / 1e9:.1f} GB on {cost['device']}{threads}"

@@ -86,7 +86,7 @@ class TrainWidget(QWidget):
         trainer.noted.connect(self.curves.note)
         trainer.model_ready.connect(self._on_model)
         trainer.saved.connect(self._on_saved)
-        trainer.discarded.connect(lambda: self.curves.begin("score"))
+        trainer.discarded.connect(self._on_discarded)
 
     @property
     def is_running(self) -> bool:
@@ -183,7 +183,7 @@ class TrainWidget(QWidget):
         """A run begins or goes on: show what it was asked and what it has behind it."""
         if planned.request != self.value():
             self.set_value(planned.request)
-        planned.show_held_out(self._viewer)
+        planned.show_held_out(self._viewer)  # again only where it differs
         self.curves.begin(planned.score_name, read_log(planned.folder))
         self._tabs.setCurrentWidget(self.curves)
 
@@ -222,6 +222,10 @@ class TrainWidget(QWidget):
         )
         if answer == QMessageBox.StandardButton.Yes:
             self._trainer.discard()
+
+    def _on_discarded(self) -> None:
+        self.curves.begin("score")
+        self._show_state()
 
     def _on_resume(self) -> None:
         if self.run_folder is not None:

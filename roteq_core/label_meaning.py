@@ -99,7 +99,7 @@ def decide_meaning(labels: np.ndarray, meaning: Meaning | None = None) -> Decisi
             f"{len(shares)} values look like numbered cells, but 0 covers {empty:.0%}: "
             "say what the labels are; unlabelled and membrane cannot be told apart"
         )
-    return Decision("labels", f"{len(shares)} values: numbered cells, 0 is membrane")
+    return Decision("labels", f"since it has {len(shares)} values")
 
 
 def _painted(shares: dict[int, float], empty: float) -> Decision:
@@ -109,15 +109,15 @@ def _painted(shares: dict[int, float], empty: float) -> Decision:
             f"labels 1 and 2 cover {1 - empty:.0%}, and 1 alone {painted:.0%} of that: "
             "too much for membrane. Say whether they are painted or numbered cells"
         )
-    return Decision("painted", "values 1 and 2: " + MEANINGS["painted"])
+    return Decision("painted", "since its values are 1 and 2")
 
 
 def _one_value(value: int, share: float) -> Decision:
     told = f"the only label, {value}, covers {share:.1%} of the labelled slices"
     if SMALLEST_MASK_SHARE <= share <= LARGEST_MEMBRANE_SHARE:
-        return Decision("membranes", f"{told}: membrane, and 0 is not")
+        return Decision("membranes", f"since {told}")
     if share >= 1 - LARGEST_MEMBRANE_SHARE:
-        return Decision("cells", f"{told}: cell, and 0 is membrane")
+        return Decision("cells", f"since {told}")
     raise ValueError(
         f"{told}: paint 1 on membranes and also 2 in cells, or say what the label is"
     )

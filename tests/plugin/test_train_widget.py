@@ -279,10 +279,12 @@ def test_a_paused_training_waits(viewer, widget, wait, stack, qtbot):
     widget.controls.start.click()
     qtbot.waitUntil(lambda: epochs(widget) > 0, timeout=WAIT)
     widget._bar._pause.click()
-    qtbot.wait(1000)  # what was under way has arrived
-    behind = epochs(widget)
-    qtbot.wait(1000)
-    assert epochs(widget) == behind
+    behind = -1
+    while behind < epochs(widget):  # what was under way arrives
+        behind = epochs(widget)
+        qtbot.wait(2000)
+    assert behind < 100
+    assert widget.is_training
     widget._bar._pause.click()
     qtbot.waitUntil(lambda: epochs(widget) > behind, timeout=WAIT)
     widget._bar._stop.click()
@@ -328,7 +330,7 @@ def test_a_run_of_another_day_is_opened_from_its_folder(
     assert said(widget) == ""
     assert widget.value() == asked
     assert widget.curves.rows[-1]["step"] == 24
-    assert viewer.layers[-1].name == "raw prediction in training"
+    assert [layer.name for layer in viewer.layers] == ["raw prediction in training"]
 
 
 def test_what_is_no_run_is_not_opened(widget, wait, tmp_path):
@@ -346,13 +348,15 @@ def test_window_answers_while_it_trains(
     labels[:, 100:103], labels[:, 40:60] = 1, 2
     viewer.add_image(image)
     viewer.add_labels(labels)
-    train = replace(TRAIN, steps=30, epoch_steps=5, crop=96)
+    train = replace(TRAIN, steps=20, epoch_steps=5, crop=96)
     widget.set_value(TrainRequest("membranes", NET, train))
+    widget.controls.start.click()
+    wait()  # the compute process is warm now, and the layers are there
     with event_loop_gap:
         widget.controls.start.click()
         wait()
     assert said(widget) == ""
-    assert epochs(widget) == 6
+    assert epochs(widget) == 4
     assert event_loop_gap.own <= 0.2
 
 
@@ -369,7 +373,7 @@ def test_the_check_tells_what_was_found_and_what_it_takes(viewer, widget, wait, 
         "Held out: slice 3",
         "labelled pixels right",
         "Expected: about",
-        "GB on cpu, 1 threads",
+        "GB on cpu, 1 thread",
     ):
         assert part in report
     assert widget.run_folder is None
@@ -538,12 +542,12 @@ def test_boxes_nobody_can_learn_from_are_named(viewer, widget, wait):
 
 def test_presets_fill_the_form_and_stop_early(widget):
     seen = []
-    for place in range(widget.settings.preset.count()):
+    for place in (2, 1, 0):
         widget.settings.preset.setCurrentIndex(place)
         asked = widget.value()
         assert asked.train.patience > 0
         seen.append(asked.train.steps)
-    assert seen == sorted(set(seen))
+    assert seen == sorted(set(seen), reverse=True)
     widget.data.set_task("cars")
     assert isinstance(widget.value().network, CarNetConfig)
     assert widget.value().train.patience > 0
