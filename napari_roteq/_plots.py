@@ -15,6 +15,7 @@ from napari_roteq._colors import color_of
 from napari_roteq._plot_canvas import Plot
 from roteq_core.angles import TURN, circular_mean, heading_from_angle
 
+_TICKS = 4  # steps at most on an axis: text takes most of the time to draw
 # Told apart on dark and on light, and by most color-blind readers.
 LINE_COLORS = ("#3b8eea", "#e8833a", "#3aa655", "#b06fd8", "#d1495b")
 
@@ -48,7 +49,8 @@ class CurvesPlot(Plot):
 
     def _draw(self, axes: Axes) -> None:
         axes.set_xlabel(self._x_label)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.xaxis.set_major_locator(MaxNLocator(_TICKS, integer=True))
+        axes.yaxis.set_major_locator(MaxNLocator(_TICKS))
         axes.set_ylabel(self._y_label)
         if not self._points:
             return
@@ -221,6 +223,8 @@ class SweepPlot(Plot):
     def _draw(self, axes: Axes) -> None:
         axes.set_xlabel(self._labels[0])
         axes.set_ylabel(self._labels[1])
+        axes.xaxis.set_major_locator(MaxNLocator(_TICKS))
+        axes.yaxis.set_major_locator(MaxNLocator(_TICKS))
         for (name, y), color in zip(self._lines.items(), LINE_COLORS, strict=False):
             axes.plot(self._x, y, color=color, label=name)
         if self._mark is not None:

@@ -11,6 +11,7 @@ from qtpy.QtWidgets import QLabel, QVBoxLayout, QWidget
 from napari_roteq._plots import CurvesPlot, SweepPlot
 from napari_roteq._train_report import progress_text
 
+_LINES = 6
 _APART = 150  # milliseconds between the drawing of one plot and the other
 
 
@@ -33,6 +34,9 @@ class CurvesTab(QWidget):
         self.status = QLabel("The curves appear with the first epoch.")
         self.status.setWordWrap(True)
         self.status.setTextFormat(Qt.TextFormat.RichText)
+        self.status.setAlignment(Qt.AlignmentFlag.AlignTop)
+        # As high as its longest text: a plot that changes its size is drawn again.
+        self.status.setMinimumHeight(_LINES * self.status.fontMetrics().lineSpacing())
         layout = QVBoxLayout(self)
         layout.addWidget(self.status)
         layout.addWidget(self.losses, stretch=1)
