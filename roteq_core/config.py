@@ -404,12 +404,12 @@ class FindOptions:
         "auto", "Device", "auto takes a GPU where there is one.", advanced=False
     )
     threshold: float = option(
-        0.3, "Threshold", "Least score of a car.", low=0.0, high=1.0, advanced=False
+        0.35, "Threshold", "Least score of a car.", low=0.0, high=1.0, advanced=False
     )
     car_length_px: float | None = option(
         None,
         "Car length",
-        "Typical length in pixels; several are tried if it is not given.",
+        "Typical length in pixels; found out if it is not given.",
         low=4,
         high=2000,
         advanced=False,

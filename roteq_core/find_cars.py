@@ -136,8 +136,10 @@ def iter_detections(
 def likely_length(parts: Sequence[Detections], lengths: Sequence[float]) -> float:
     """Say how long cars are, from what was found while looking for several lengths.
 
-    A car counts by the square of its score where its own length is about the one that
-    was looked for: things that are no cars look their best at odd sizes.
+    Each counts whose own length is about the one that was looked for, by the fourth
+    power of its score: sure cars decide, not the many things that look a little like
+    one. There is more room for those the shorter cars are, hence the root of the
+    length.
 
     Parameters
     ----------
@@ -150,7 +152,7 @@ def likely_length(parts: Sequence[Detections], lengths: Sequence[float]) -> floa
         ratio = part.lengths / length
         home = (ratio < AT_HOME) & (ratio > 1 / AT_HOME)
         found.append(np.log(part.lengths[home]))
-        weights.append(part.scores[home] ** 2)
+        weights.append(part.scores[home] ** 4 * part.lengths[home] ** 0.5)
     logs, weight = np.concatenate(found), np.concatenate(weights)
     if not logs.size:
         return float(lengths[0])

@@ -14,9 +14,9 @@ def find_cars(
     image: Path = typer.Argument(help="A TIFF, PNG or JPEG; gray, RGB or RGBA."),
     output: Path = typer.Option(..., "--output", "-o", help="Where the table goes."),
     model: str = typer.Option("car-finder", help="A shipped model's name, or a file."),
-    threshold: float = typer.Option(0.3, help="Least score of a car, 0 to 1."),
+    threshold: float = typer.Option(0.35, help="Least score of a car, 0 to 1."),
     car_length: float | None = typer.Option(
-        None, help="Typical length in pixels; several are tried if not given."
+        None, help="Typical length in pixels; found out if it is not given."
     ),
     pixel_size: float | None = typer.Option(
         None, help="Meters per pixel, in place of the length."
