@@ -22,6 +22,7 @@ from qtpy.QtCore import QDeadlineTimer
 from scipy import ndimage
 from skimage.morphology import skeletonize
 
+from napari_roteq._field_results import FieldStyle
 from napari_roteq.demo import PLUGIN, pause
 
 IMAGES = Path(__file__).parent / "images"
@@ -210,6 +211,25 @@ def field(viewer: Any, model: str | None) -> None:
     wait_for(widget)
     shoot(viewer, "field_filters_light")
     viewer.theme = "dark"
+    car_field(viewer)
+
+
+def car_field(viewer: Any) -> None:
+    """Look at the headings inside the car finder, then turn the cars."""
+    viewer.layers.clear()
+    viewer.open_sample(PLUGIN, "aerial-scene")
+    widget = dock(viewer, "Vector field")
+    widget.open_model("car-finder")
+    viewer.reset_view()
+    scene = getattr(viewer, "scene", viewer)
+    scene.camera.zoom *= 1.8
+    widget.set_style(FieldStyle(gate=0.5, length=2.0))
+    widget.start()
+    wait_for(widget)
+    widget.open_model("cars")
+    widget.turn()
+    wait_for(widget)
+    shoot(viewer, "field_cars")
 
 
 SCENES: dict[str, Callable[[Any, str | None], None]] = {

@@ -81,7 +81,8 @@ class FieldPages(QTabWidget):
         """Show how the answers have changed so far."""
         self.curve.show_curve(curve)
         summary = curve.summary()
-        self._summary.setText(f"Mean {curve.quantity}: {summary}" if summary else "")
+        text = f"Averaged over angles, {curve.quantity}: {summary}"
+        self._summary.setText(text if summary else "")
         self._summary.setVisible(bool(summary))
 
     def open_turn(self) -> None:

@@ -12,7 +12,7 @@ from napari_roteq._copy_buttons import CopyButtons
 from napari_roteq._errors import JobError, explain_exception
 from napari_roteq._field_filters import FieldFilters
 from napari_roteq._field_form import FieldForm
-from napari_roteq._field_results import Drawing, FieldResults
+from napari_roteq._field_results import Drawing, FieldResults, FieldStyle
 from napari_roteq._field_source import reader
 from napari_roteq._field_turning import Turning
 from napari_roteq._jobs import run_in_thread, run_planes
@@ -89,6 +89,10 @@ class FieldWidget(QWidget):
     def set_filter(self, number: int) -> None:
         """Choose a filter of the layer."""
         self._form.set_filter(number)
+
+    def set_style(self, style: FieldStyle) -> None:
+        """Choose how the field is drawn."""
+        self._form.look.set_value(style)
 
     def start(self) -> None:
         """Do what the button does."""

@@ -42,7 +42,7 @@ _VECTOR_SIDES = {"digits": 28, "patches": 64}
 _QUANTITIES = {
     "membranes": "change of probability (RMS)",
     "car-finder": "change of car score (RMS)",
-    "cars": "change of heading (degrees)",
+    "cars": "median change of heading (degrees)",
 }
 
 # Gives the change at an angle in radians, from the upright image.
@@ -69,7 +69,7 @@ def iter_turn_image(
         The model and how it sees the image; all members of an ensemble answer.
     cars : array of shape (n, 3), optional
         x, y and length of cars, for models that give headings; one car in the middle
-        if not given. The mean over cars counts.
+        if not given. The median over cars counts: a few may swap front and rear.
     steps : int
         How many angles.
     baseline : str, optional
@@ -247,7 +247,7 @@ def _vector_change(model: Model, square: np.ndarray, device: torch.device) -> Ch
 def _heading_change(
     model: Model, plane: np.ndarray, options: FieldOptions, cars: np.ndarray | None
 ) -> Change:
-    """Mean change of the heading of cars, in degrees; each is read once, turned."""
+    """Median change of the heading of cars, in degrees; each is read once, turned."""
     if cars is None or not len(cars):
         length = options.car_length_px or DEFAULT_LENGTH_PX
         height, width = plane.shape[:2]
@@ -272,6 +272,6 @@ def _heading_change(
 
     def change(angle: float) -> float:
         gap = np.abs(angles.difference(answer(angle), upright))
-        return float(np.rad2deg(np.nanmean(gap)))
+        return float(np.rad2deg(np.nanmedian(gap)))
 
     return change
