@@ -350,6 +350,7 @@ def test_window_answers_while_it_trains(
     viewer.add_labels(labels)
     train = replace(TRAIN, steps=20, epoch_steps=5, crop=96)
     widget.set_value(TrainRequest("membranes", NET, train))
+    viewer.window.resize(640, 480)  # without a GPU each redraw costs by the pixel
     widget.controls.start.click()
     wait()  # the compute process is warm now, and the layers are there
     gaps = []
@@ -360,7 +361,7 @@ def test_window_answers_while_it_trains(
         gaps.append(event_loop_gap.own)
         assert said(widget) == ""
         assert epochs(widget) == 4
-    assert min(gaps) <= 0.2
+    assert min(gaps) <= 0.2, gaps
 
 
 def test_the_check_tells_what_was_found_and_what_it_takes(viewer, widget, wait, stack):
