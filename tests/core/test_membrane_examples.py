@@ -69,3 +69,11 @@ def test_fingerprint_tells_other_data_apart(em):
     assert make_examples(changed, em.cells).description["fingerprint"] != first
     other = make_examples(em.image, em.cells, held_out="0-1")
     assert other.description["fingerprint"] != first
+
+
+def test_painted_labels_are_known_where_they_were_painted(em):
+    labels = np.zeros(em.image.shape, np.uint8)
+    labels[:, :20] = np.where(em.membranes[:, :20], 1, 2)
+    found = make_examples(em.image, labels, kind="painted")
+    assert (found.known == (labels > 0)).all()
+    assert (found.membranes == (labels == 1)).all()

@@ -129,6 +129,20 @@ def test_orient_from_the_command_line_keeps_columns_and_adds_headings(folder, tm
         assert column in text
 
 
+def test_a_model_is_fine_tuned(folder, tmp_path):
+    frames = frames_from_files([folder], folder / "cars.csv")
+    config = dataclasses.replace(TRAIN_CARS, steps=1, batch=4, learning_rate=1e-7)
+    options = {"config": config, "synthetic": 0}
+    first = drain(iter_train_cars(frames, network=SMALL, **options))
+    first.save(tmp_path / "first.safetensors")
+    start = str(tmp_path / "first.safetensors")
+    second = drain(iter_train_cars(frames, start_from=start, **options))
+    assert second.networks[0].config == SMALL  # not the usual one
+    for name, value in first.networks[0].named_parameters():
+        found = second.networks[0].get_parameter(name)
+        np.testing.assert_allclose(found.detach(), value.detach(), atol=1e-5)
+
+
 def test_an_unknown_network_is_refused_in_one_sentence(folder, tmp_path):
     arguments = ["train", "cars", "--images", str(folder), "--network", "huge"]
     arguments += ["--cars", str(folder / "cars.csv"), "-o", str(tmp_path / "m")]
