@@ -629,11 +629,11 @@ def test_second_reviewer_is_compared_and_disagreements_are_gone_to(
 def test_exports_name_their_convention(widget, press, tmp_path):
     press("X", "F", "Space")
     for name, chosen, marks in (
-        ("a.csv", "CSV (*.csv)", ["heading_cw_from_up_deg"]),
-        ("b", "GeoJSON (*.geojson)", ["clockwise from up"]),
-        ("c", "DOTA (*.txt)", ["convention"]),
-        ("d", "YOLO-OBB (*.txt)", []),
-        ("e", "VOC, roLabelImg (*.xml)", ["convention"]),
+        ("out_a.csv", "CSV (*.csv)", ["heading_cw_from_up_deg"]),
+        ("out_b", "GeoJSON (*.geojson)", ["clockwise from up"]),
+        ("out_c", "DOTA (*.txt)", ["convention"]),
+        ("out_d", "YOLO-OBB (*.txt)", []),
+        ("out_e", "VOC, roLabelImg (*.xml)", ["convention"]),
     ):
         widget.export(str(tmp_path / name), chosen)
         assert widget.error is None
