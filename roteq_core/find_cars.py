@@ -125,9 +125,9 @@ def iter_detections(
     if len(parts) == 1:
         return join_detections(parts, options.most)
     likely = likely_length(parts, lengths)
-    for part, length in zip(parts, lengths, strict=True):
+    for found, length in zip(parts, lengths, strict=True):
         if max(likely / length, length / likely) < SAME_LENGTH:
-            return join_detections([part], options.most)
+            return join_detections([found], options.most)
     job = _iter_one_scale(network, maps, likely, options, device)
     last = yield from _as_part(job, len(lengths), passes)
     return join_detections([last], options.most)
