@@ -225,7 +225,7 @@ class FieldForm(QWidget):
         if image is None:
             return
         meters = pixel_size_m(image)
-        sizes = {
+        sizes: dict[str, Any] = {
             "pixel_size_nm": pixel_size_nm(image, self.level()),
             "car_length_px": _TYPICAL_CAR_M / meters if meters else None,
         }

@@ -45,4 +45,5 @@ class CircleHead(nn.Module):
         weight = torch.complex(*self.weight[..., :kept].to(bright))
         mixed = torch.einsum("bf...k,fk->b...k", spectrum, weight)
         mixed = mixed * (count / self.fine)
-        return torch.fft.irfft(mixed, n=count).movedim(-1, 1)
+        turned: Tensor = torch.fft.irfft(mixed, n=count)
+        return turned.movedim(-1, 1)
