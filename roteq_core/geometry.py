@@ -39,7 +39,8 @@ class Basis:
     sigma : float
         Width of the bumps in pixels (``smooth`` only).
     rim : float
-        Width in pixels over which the disc fades out (``smooth`` and ``spread``).
+        Width in pixels over which the disc fades out (``smooth`` and ``spread``). It
+        ends half a pixel outside the filter, so that the square cuts nothing off.
     frequencies : int or None
         Highest angular frequency kept, or None to keep what R angles can hold.
         Fewer frequencies cost less: a layer needs 2·frequencies + 1 maps a filter for
@@ -187,7 +188,7 @@ def _turning_matrices(kernel_size: int, angles: Tensor, basis: Basis) -> Tensor:
     if basis.kind == "bilinear":
         disc = (radius <= kernel_size / 2 + 1e-9).double()
         return matrices * torch.outer(disc, disc)
-    fade = ((kernel_size / 2 - radius) / basis.rim + 0.5).clamp(0, 1)
+    fade = (((kernel_size + 1) / 2 - radius) / basis.rim).clamp(0, 1)
     window = torch.sin(fade * math.pi / 2) ** 2
     return matrices * window[:, None]
 

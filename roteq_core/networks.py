@@ -107,7 +107,7 @@ class MembraneNet(nn.Module):
         blocks = half * (1 + 2 + 4 + 8)  # at strides 1, 2, 4, 8
         pools = 1 + 2 + 4
         upsampling = 8
-        return blocks + pools + upsampling + half
+        return blocks + pools + upsampling + half + self.direct.reach
 
     def forward(self, image: Tensor) -> MembraneMaps:
         """(B, C, H, W), sides multiples of 8 → maps of the same size."""
@@ -143,17 +143,26 @@ class AxialHead(nn.Module):
 
         d = Σ_fg c_fg z_f z_g / √(|z_f| |z_g|)       with complex c_fg,
 
-    which is therefore strength · e^{2iθ} of an axis θ. See docs/method.md (16).
+    which is therefore strength · e^{2iθ} of an axis θ. A Gaussian, the same in all
+    directions, then averages it along the membrane. See docs/method.md (16).
 
     Parameters
     ----------
     maps : int
         Fields at the input.
+    sigma : float
+        Width of the Gaussian in pixels; it is cut off at three times that.
     """
 
-    def __init__(self, maps: int):
+    line: Tensor
+
+    def __init__(self, maps: int, sigma: float = 2.5):
         super().__init__()
         self.weight = nn.Parameter(torch.randn(2, maps, maps) * (0.1 / maps))
+        self.reach = round(3 * sigma)
+        places = torch.arange(-self.reach, self.reach + 1, dtype=torch.float64)
+        line = torch.exp(-places.square() / (2 * sigma**2))
+        self.register_buffer("line", (line / line.sum()).float(), persistent=False)
 
     def forward(self, field: Tensor) -> Tensor:
         """(B, C, 2, H, W) → (B, 2, H, W)."""
@@ -169,7 +178,13 @@ class AxialHead(nn.Module):
         )
         a, b = root.unbind(2)
         c, d = mixed.unflatten(1, (-1, 2)).unbind(2)
-        return torch.stack([(a * c - b * d).sum(1), (a * d + b * c).sum(1)], 1)
+        axis = torch.stack([(a * c - b * d).sum(1), (a * d + b * c).sum(1)], 1)
+        return self._averaged(axis)
+
+    def _averaged(self, axis: Tensor) -> Tensor:
+        line = self.line.to(axis.dtype).expand(2, 1, -1)
+        down = F.conv2d(axis, line[..., None], padding=(self.reach, 0), groups=2)
+        return F.conv2d(down, line[:, :, None], padding=(0, self.reach), groups=2)
 
 
 class CarNet(nn.Module):
