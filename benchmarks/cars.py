@@ -41,7 +41,7 @@ def some_cars(count: int, side: int = 1024) -> Cars:
     image = aerial_scene((side, side), seed=0).image
     random = np.random.default_rng(0)
     centers = random.uniform(CROP, side - CROP, (count, 2))
-    pyramid = make_pyramid(image_maps(image, 1), LENGTH)
+    pyramid = make_pyramid(image_maps(image, 3), LENGTH)
     return pyramid, centers, np.full(count, LENGTH)
 
 
