@@ -165,7 +165,8 @@ def _record(train: TrainConfig, log: list[dict[str, Any]]) -> dict[str, Any]:
 def _rounded(log: dict[str, Any]) -> dict[str, float]:
     """Keep the scores of the last line of a log."""
     names = [name for name in log if name.endswith("_deg") and name != "train_deg"]
-    return {name: round(log[name], 2) for name in (*names, "good", "flipped")}
+    shares = [name for name in ("good", "flipped") if name in log]
+    return {name: round(log[name], 2) for name in (*names, *shares)}
 
 
 def _short(figures: dict[str, Any]) -> dict[str, float]:

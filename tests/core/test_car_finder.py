@@ -150,7 +150,7 @@ def test_a_few_steps_lower_the_loss_and_the_scene_is_scored():
     optimizer = torch.optim.Adam(network.parameters(), 0.02)
     batch = task.batch(config, np.random.default_rng(0))
     losses = []
-    for _ in range(12):
+    for _ in range(20):
         loss, _ = task.loss(network, batch)
         optimizer.zero_grad()
         loss.backward()

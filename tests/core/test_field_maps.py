@@ -133,7 +133,7 @@ def test_image_too_small_for_a_layer_is_refused():
     config = CAR_NETS["wide"]
     layer = find_layer(field_layers(config), "whole")
     small = np.zeros((config.in_maps, 30, 60), np.float32)
-    with pytest.raises(ValueError, match="must be at least 47 pixels"):
+    with pytest.raises(ValueError, match=f"must be at least {config.crop} pixels"):
         drain(iter_network_field(make(config), layer, small, [0]))
 
 
