@@ -143,7 +143,9 @@ def iter_reproduce_cars(
     judged = load_model(model, task="cars")
     yield Report(0, 3, f"{len(test)} test cars: {model}")
     result: dict[str, Any] = {"paper": PAPER, "test_cars": len(test), "model": model}
-    rows = {f"{model} (shipped)": _figures(judged, test)}
+    is_file = Path(model).suffix == ".safetensors"
+    name = Path(model).stem if is_file else f"{model} (shipped)"
+    rows = {name: _figures(judged, test)}
     result["by_turn"] = {}
     for turn in TURNS_DEG:
         found = predict_patches(judged, test, turn=float(np.deg2rad(turn)))
