@@ -44,10 +44,7 @@ def test_labels_become_cells_from_the_command_line(tmp_path):
 
 @pytest.mark.real_data
 def test_shipped_model_scores_alike_on_a_turned_slice(real_data):
-    try:
-        model = load_model("membranes")
-    except ValueError:
-        pytest.skip("no model is shipped yet")
+    model = load_model("membranes")
     folder = real_data / "isbi2012"
     image = tifffile.imread(folder / "train-volume.tif", key=27)[:192, :192]
     truth = tifffile.imread(folder / "train-labels.tif", key=27)[:192, :192]
