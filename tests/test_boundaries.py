@@ -18,10 +18,11 @@ VIEWER_PACKAGES = {"napari", "napari_roteq", "qtpy", "magicgui", "superqt", "npe
 VIEWER_PACKAGES |= {"PyQt5", "PyQt6", "PySide2", "PySide6", "vispy"}
 # Modules of the core that the viewer's process may import; others may need torch.
 TORCH_FREE = ("angles", "angular", "calibration", "card", "cells", "config")
-TORCH_FREE += ("direction", "frames", "jobs", "linking", "membrane_examples")
-TORCH_FREE += ("metrics", "normalize", "partitions", "pixel_size", "plane_writer")
-TORCH_FREE += ("polarity", "presets", "resample", "run_folder", "slices", "synthetic")
-TORCH_FREE += ("tables", "thinning", "tiles", "volumes", "worker")
+TORCH_FREE += ("direction", "field_layers", "field_tiles", "filter_sheet", "frames")
+TORCH_FREE += ("jobs", "linking", "membrane_examples", "metrics", "normalize")
+TORCH_FREE += ("partitions", "pixel_size", "plane_writer", "polarity", "presets")
+TORCH_FREE += ("resample", "run_folder", "slices", "synthetic", "tables", "thinning")
+TORCH_FREE += ("tiles", "turn_curve", "volumes", "worker")
 
 
 def module_files(package: str) -> dict[str, Path]:
