@@ -23,8 +23,9 @@ from napari_roteq._train_layers import (
     remove,
 )
 from napari_roteq._train_report import score_name
+from roteq_core.car_examples import load_frames
 from roteq_core.labelled_stack import load_stacks
-from roteq_core.run_data import DATA
+from roteq_core.run_data import DATA, read_preview
 from roteq_core.run_folder import LAST, RUN, read_log, read_run
 from roteq_core.train_request import TrainRequest, request_from_dict
 
@@ -41,12 +42,15 @@ class TrainRun:
         What it learns from.
     images : list of Layer or None
         The image layer of each item, where there is one.
+    preview : mapping
+        What it predicted last of what is held out, if it was opened.
     """
 
     folder: Path
     request: TrainRequest
     data: TrainingData
     images: list[Any] = field(default_factory=list)
+    preview: Mapping[str, Any] = field(default_factory=dict)
     is_discarded: bool = False
 
     @property
@@ -140,13 +144,25 @@ def open_run(folder: Path, layers: list[Any]) -> TrainRun:
     request = request_from_dict(asked)
     by_name = {layer.name: layer for layer in layers}
     if request.task == "cars":
-        data = TrainingData("cars", [], regions=asked["data"]["held_out"])
-        names = [name.partition(" [")[0] for name in data.regions]
-        return TrainRun(folder, request, data, [by_name.get(name) for name in names])
+        return _open_cars(folder, request, asked["data"]["held_out"], by_name)
     if not (folder / DATA).is_file():
         raise ValueError(
             f"{folder} has no {DATA}: it was begun on the command line; resume it there"
         )
     stacks = load_stacks(folder / DATA)
     images = [by_name.get(stack.name) for stack in stacks]
-    return TrainRun(folder, request, TrainingData("membranes", stacks), images)
+    data = TrainingData("membranes", stacks)
+    return TrainRun(folder, request, data, images, read_preview(folder))
+
+
+def _open_cars(
+    folder: Path,
+    request: TrainRequest,
+    regions: Mapping[str, Any],
+    by_name: Mapping[str, Any],
+) -> TrainRun:
+    frames = load_frames(folder / DATA)
+    names = dict.fromkeys(name.partition(" [")[0] for name in regions)  # of stacks once
+    data = TrainingData("cars", frames, regions=regions)
+    images = [by_name.get(name) for name in names]
+    return TrainRun(folder, request, data, images, read_preview(folder))

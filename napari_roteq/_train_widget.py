@@ -184,6 +184,7 @@ class TrainWidget(QWidget):
         if planned.request != self.value():
             self.set_value(planned.request)
         planned.show_held_out(self._viewer)  # again only where it differs
+        planned.show_prediction(self._viewer, planned.preview)
         self.curves.begin(planned.score_name, read_log(planned.folder))
         self._tabs.setCurrentWidget(self.curves)
 

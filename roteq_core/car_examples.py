@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from roteq_core.run_data import read_npz
 from roteq_core.run_folder import fingerprint
 from roteq_core.tables import Car, CarTable, read_car_folder, read_cars
 from roteq_core.tables.car import ACCEPTED, EDITED, REJECTED, REVIEWED
@@ -23,6 +24,7 @@ IMAGE_ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
 PATCH_REACH = 80 / 36 / 2
 SMALLEST_SHARE, LARGEST_SHARE = 0.15, 0.45
 FEWEST = 4  # cars to learn from
+PLACES = "places"  # the name under which a run's data tell where its cars are
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class CarFrame:
     name, cars_name : str
         Of image and boxes, for people.
     image : array of shape (H, W), (H, W, 3) or (H, W, 4), or path
+        Without pixels, (0, 0), where a run keeps only the places of cars.
     shape : (int, int)
         Rows and columns.
     cars : tuple of Car
@@ -248,6 +251,46 @@ def describe_frames(frames: Sequence[CarFrame]) -> dict[str, Any]:
         "held_out": {frame.name: frame.region for frame in frames},
         "fingerprint": fingerprint(*(_numbers(frame) for frame in frames)),
     }
+
+
+def places_of_frames(frames: Sequence[CarFrame]) -> list[dict[str, Any]]:
+    """Give all but the pixels as plain values; see `frames_from_places`."""
+    return [
+        {
+            "name": frame.name,
+            "cars_name": frame.cars_name,
+            "shape": list(frame.shape),
+            "region": None if frame.region is None else list(frame.region),
+            "held": list(map(bool, frame.held)),
+            "cars": [
+                [car.cx, car.cy, car.length, car.width, car.heading_cw_from_up_deg]
+                for car in frame.cars
+            ],
+        }
+        for frame in frames
+    ]
+
+
+def frames_from_places(places: Sequence[Mapping[str, Any]]) -> list[CarFrame]:
+    """Give frames without pixels from what `places_of_frames` gave."""
+    return [
+        CarFrame(
+            place["name"],
+            place["cars_name"],
+            np.zeros((0, 0), np.uint8),
+            tuple(place["shape"]),
+            tuple(Car(*numbers) for numbers in place["cars"]),
+            tuple(place["held"]),
+            None if place["region"] is None else tuple(place["region"]),
+        )
+        for place in places
+    ]
+
+
+def load_frames(path: Path) -> list[CarFrame]:
+    """Read which cars a run learns from; empty if it was kept before that was noted."""
+    _, about = read_npz(path)
+    return frames_from_places(about.get(PLACES, []))
 
 
 def _numbers(frame: CarFrame) -> np.ndarray:

@@ -11,7 +11,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from roteq_core.car_examples import CarFrame, describe_frames
+from roteq_core.car_examples import (
+    PLACES,
+    CarFrame,
+    describe_frames,
+    places_of_frames,
+)
 from roteq_core.jobs import Job, drain
 from roteq_core.model import Model, make_model
 from roteq_core.orient import read_image
@@ -40,11 +45,12 @@ _PATCHES = ("images", "angles", "centers", "lengths", "weights", "domains")
 
 @dataclass(frozen=True)
 class KeptCars:
-    """Patches of cars, which of them are held out, and where they came from."""
+    """Patches of cars, which are held out, where they came from, where they are."""
 
     patches: CarPatches
     held: np.ndarray
     about: dict[str, Any]
+    places: list[dict[str, Any]]
 
     @property
     def train(self) -> CarPatches:
@@ -143,22 +149,25 @@ class CarKind:
         about["fingerprint"] = fingerprint(
             patches.images, patches.angles, np.array(held)
         )
-        return KeptCars(patches, np.array(held, bool), about)
+        places = places_of_frames(data)
+        return KeptCars(patches, np.array(held, bool), about, places)
 
     def describe(self, kept: KeptCars) -> dict[str, Any]:
         """Give sources, counts and fingerprint."""
         return kept.about
 
     def save(self, path: Path, kept: KeptCars) -> None:
-        """Write the patches."""
+        """Write the patches, and where the cars are in their images."""
         arrays = {name: getattr(kept.patches, name) for name in _PATCHES}
-        write_npz(path, {**arrays, "held": kept.held}, kept.about)
+        about = {**kept.about, PLACES: kept.places}
+        write_npz(path, {**arrays, "held": kept.held}, about)
 
     def load(self, path: Path) -> KeptCars:
         """Read the patches."""
         arrays, about = read_npz(path)
         patches = CarPatches(*(arrays[name] for name in _PATCHES))
-        return KeptCars(patches, arrays["held"], about)
+        places = about.pop(PLACES, [])  # older runs have none
+        return KeptCars(patches, arrays["held"], about, places)
 
     def task(self, kept: KeptCars, request: TrainRequest, folder: Path) -> Job[CarTask]:
         """Draw the synthetic cars, the same for the same number."""

@@ -1,8 +1,8 @@
 """Trainings that a viewer asks for: run, resume, keep, save, as jobs.
 
 All that a run needs lies in its folder: what it was asked (`run.json`), its data
-(`data.npz`), log, curves and checkpoints. So it can be resumed on another day, without
-the layers it began with.
+(`data.npz`), what it last predicted (`preview.npz`), log, curves and checkpoints. So it
+can be resumed on another day, without the layers it began with.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from roteq_core.card_text import CardText
 from roteq_core.fine_tuning import weights_of
 from roteq_core.jobs import Job, Report
 from roteq_core.model import Model, with_card
-from roteq_core.run_data import DATA
+from roteq_core.run_data import DATA, keep_preview
 from roteq_core.run_folder import (
     LAST,
     keep_log,
@@ -114,7 +114,7 @@ def iter_resume(folder: Path | str) -> Job[str]:
     if request.start_from is not None and not is_begun:
         _, start = weights_of(request.start_from, request.task)
     job = iter_train(task, request.train, folder=folder, resume=is_begun, start=start)
-    yield from keep_log(job, folder)
+    yield from keep_preview(keep_log(job, folder), folder)
     yield Report(steps, steps, "saving the model")
     return keep_run(folder)
 

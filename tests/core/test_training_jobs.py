@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from roteq_core.car_examples import CarFrame, hold_out_cars
+from roteq_core.car_examples import CarFrame, hold_out_cars, load_frames
 from roteq_core.card import read_card
 from roteq_core.card_text import CardText
 from roteq_core.checkpoint import read_checkpoint
@@ -16,6 +16,7 @@ from roteq_core.jobs import drain
 from roteq_core.labelled_stack import make_stack
 from roteq_core.model import load_model
 from roteq_core.normalize import fit_normalization
+from roteq_core.run_data import DATA, read_preview
 from roteq_core.tables import Car
 from roteq_core.train import TrainingError
 from roteq_core.train_request import TrainRequest, request_from_dict
@@ -80,9 +81,12 @@ def test_a_run_leaves_a_model_and_all_that_made_it(em, painted, request_, tmp_pa
         stack, plane, top, left = row["preview_piece"]
         assert (stack, plane, top) == (0, 1, 0)
         assert row["preview"].shape == (64, 64 - left)
+    kept = read_preview(tmp_path / "run")
+    np.testing.assert_array_equal(kept["preview"], epochs[-1]["preview"])
+    assert kept["preview_piece"] == tuple(epochs[-1]["preview_piece"])
     names = {file.name for file in (tmp_path / "run").iterdir()}
     assert names == {
-        *("run.json", "data.npz", "log.csv", "curves.png"),
+        *("run.json", "data.npz", "preview.npz", "log.csv", "curves.png"),
         *("last.safetensors", "best.safetensors", "model.safetensors"),
     }
     card = read_card(path)
@@ -139,6 +143,7 @@ def test_labels_that_are_sent_are_learnt_from_and_kept(em, painted, request_, tm
     assert next(r for r in job if "updated" in r.values).done == 2
     control.stop()
     list(job)
+    assert read_preview(tmp_path / "run") == {}  # it was of what was held out before
     asked = json.loads((tmp_path / "run" / "run.json").read_text())
     assert asked["data"]["slices"] == 2
     assert len(asked["earlier_data"]) == 1
@@ -221,9 +226,15 @@ def test_headings_are_learnt_resumed_and_calibrated(tmp_path):
     assert row["score"] == -row["error_deg"]
     assert np.isfinite(row["validation_loss"])
     job.close()
+    kept = read_preview(tmp_path / "parts")
+    np.testing.assert_array_equal(kept["preview_angles"], row["preview_angles"])
     drain(iter_resume(tmp_path / "parts"))
     assert_same(weights(tmp_path / "parts"), weights(tmp_path / "whole"))
     assert drain(iter_cost(asked))["seconds"] > 0
+    (again,), (frame,) = load_frames(tmp_path / "parts" / DATA), frames
+    assert again.image.size == 0
+    assert replace(again, image=frame.image) == frame
+    assert "places" not in card.training["data"]  # cards stay short
 
 
 def test_an_ensemble_is_no_start(tiny_model, tmp_path, em, painted, request_):

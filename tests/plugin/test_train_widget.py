@@ -531,6 +531,36 @@ def test_headings_are_learnt_from_reviewed_boxes(viewer, widget, wait, qtbot):
     assert model.card["scores"]["error_deg"] > 0
 
 
+def test_a_run_of_cars_opened_from_its_folder_shows_its_arrows_at_once(
+    viewer, widget, wait
+):
+    reviewed_scene(viewer)
+    asked = TrainRequest("cars", CARS, replace(TRAIN, batch=4), synthetic=0)
+    widget.set_value(asked)
+    start_and_stop_after_an_epoch(widget, wait, widget._bar._stop.click)
+    (arrows,) = with_role(viewer, "prediction in training")
+    before = np.array(arrows.data)
+    folder, widget._trainer.run = widget.run_folder, None
+    for role in ("prediction in training", "held out"):
+        viewer.layers.remove(*with_role(viewer, role))
+    at_once = {}
+
+    def look(planned):  # no step is taken yet
+        for role in ("prediction in training", "held out"):
+            (layer,) = with_role(viewer, role)
+            at_once[role] = np.array(layer.data)
+
+    widget._trainer.began.connect(look)
+    widget.resume(folder)
+    wait()
+    assert said(widget) == ""
+    np.testing.assert_allclose(at_once["prediction in training"], before)
+    assert len(at_once["held out"]) == 1
+    (arrows,) = with_role(viewer, "prediction in training")
+    assert len(arrows.data) == len(before)  # and they go on turning
+    assert not np.allclose(arrows.data, before)
+
+
 def test_boxes_nobody_can_learn_from_are_named(viewer, widget, wait):
     reviewed_scene(viewer)
     boxes = viewer.layers["aerial_scene true cars"]
