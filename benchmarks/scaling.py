@@ -13,7 +13,8 @@ from benchmarks.workloads import OURS, workload
 from roteq_core.config import MembraneNetConfig
 from roteq_core.jobs import drain
 from roteq_core.networks import build_network
-from roteq_core.predict import iter_predict_maps
+from roteq_core.predict import DEFAULT_TILE, iter_predict_maps
+from roteq_core.tasks.membranes import membrane_maps
 
 
 def measure_scaling(
@@ -23,13 +24,13 @@ def measure_scaling(
     rounds: int,
     budget: float,
 ) -> None:
-    """Our layer on whole images, and our membrane network in tiles of 512."""
+    """Our layer on whole images, and our membrane network in tiles as in use."""
     work = workload("layer R=16")
     torch.manual_seed(0)
     network = build_network(MembraneNetConfig()).eval()
     makers: dict[str, Callable[[int], Callable[[], object]]] = {
         "layer": lambda size: work.build(OURS, size).forward,
-        "membranes, tiles of 512": lambda size: _predict(network, size),
+        f"membranes, tiles of {DEFAULT_TILE}": lambda size: _predict(network, size),
     }
     for name, make in makers.items():
         for size in sizes:  # one at a time: the largest fill the memory
@@ -42,6 +43,4 @@ def measure_scaling(
 
 def _predict(network: torch.nn.Module, size: int) -> Callable[[], object]:
     image = np.random.default_rng(0).standard_normal((1, size, size), dtype=np.float32)
-    return lambda: drain(
-        iter_predict_maps(network, image, lambda net, x: net(x).scores[0], tile=512)
-    )
+    return lambda: drain(iter_predict_maps(network, image, membrane_maps))

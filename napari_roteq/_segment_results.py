@@ -31,7 +31,7 @@ from roteq_core.jobs import Report
 from roteq_core.linking import iter_link_slices
 
 # What does not change the maps, or may change afterwards.
-_IRRELEVANT: dict[str, Any] = {"threshold": 0.5, "device": "auto", "tile": 512}
+_IRRELEVANT: dict[str, Any] = {"threshold": 0.5, "device": "auto", "tile": 1024}
 _CUTTERS = 4  # planes whose cells can be cut again at once
 _GATE = 0.4  # fainter directions are not drawn: there is hardly a membrane
 

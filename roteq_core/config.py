@@ -339,7 +339,7 @@ class SegmentOptions:
         "auto", "Device", "auto takes a GPU where there is one.", advanced=False
     )
     tile: int = option(
-        512, "Tile", "Pixels at once; less needs less memory.", low=16, high=16384
+        1024, "Tile", "Pixels at once; less needs less memory.", low=16, high=16384
     )
     turns: int = option(
         1, "Test-time turns", "Average over turned and mirrored copies.", low=1, high=64

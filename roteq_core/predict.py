@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ from torch import Tensor, nn
 from roteq_core.jobs import Job, Report
 from roteq_core.tiles import Span, Tile, plan_tiles, symmetric_padding
 
-DEFAULT_TILE = 512
+DEFAULT_TILE = 1024
 SMALLEST_TILE = 64
 
 # From what a network returns for a batch of one to maps (M, H, W).
@@ -40,12 +41,13 @@ def iter_predict_maps(
     Parameters
     ----------
     network : nn.Module
-        With `stride` and `reach`.
+        With `stride` and `reach`; with `window`, which computes a part of the maps,
+        if it can do that with less work.
     image : float32 array of shape (C, H, W)
     to_maps : callable
         Runs the network on a tensor (1, C, h, w) and gives maps (M, h, w).
     tile : int, optional
-        Side of what is computed at once; 512 if not given.
+        Side of what is computed at once; 1024 if not given.
     device : torch.device or str
 
     Returns
@@ -111,9 +113,25 @@ def _run_tile(
 ) -> np.ndarray:
     crop = np.ascontiguousarray(image[:, *tile.source])
     with torch.inference_mode():
-        maps = to_maps(network, torch.from_numpy(crop)[None].to(device))
-        kept = maps[:, *tile.kept].float().cpu().numpy()
-    return np.asarray(kept)
+        given = torch.from_numpy(crop)[None].to(device)
+        if hasattr(network, "window"):
+            maps = to_maps(_Window(network, *tile.kept), given)
+        else:
+            maps = to_maps(network, given)[:, *tile.kept]
+        return np.asarray(maps.float().cpu().numpy())
+
+
+class _Window(nn.Module):
+    """A network that gives its maps in a window of the image alone."""
+
+    def __init__(self, network: nn.Module, rows: slice, columns: slice):
+        super().__init__()
+        self.network, self.rows, self.columns = network, rows, columns
+
+    def forward(self, image: Tensor) -> Any:
+        return self.network.window(  # type: ignore[operator]
+            image, self.rows, self.columns
+        )
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -32,6 +32,15 @@ class Span:
         """Give this span as a slice of `other`, which holds it."""
         return slice(self.start - other.start, self.stop - other.start)
 
+    def grown(self, by: int, length: int) -> Span:
+        """Give the span with `by` pixels more at each end, within an axis."""
+        return Span(max(0, self.start - by), min(length, self.stop + by))
+
+    def cut(self, length: int) -> list[Span]:
+        """Cut the span into spans of at most a length."""
+        starts = range(self.start, self.stop, length)
+        return [Span(start, min(start + length, self.stop)) for start in starts]
+
     @property
     def slice(self) -> slice:
         """Give this span as a slice of the whole axis."""
@@ -105,12 +114,7 @@ def plan_tiles(
 
 def _spans(length: int, side: int, halo: int) -> list[tuple[Span, Span]]:
     """Pairs (keep, read) along one axis."""
-    pairs = []
-    for start in range(0, length, side):
-        stop = min(start + side, length)
-        read = Span(max(0, start - halo), min(length, stop + halo))
-        pairs.append((Span(start, stop), read))
-    return pairs
+    return [(keep, keep.grown(halo, length)) for keep in Span(0, length).cut(side)]
 
 
 def round_up(value: int, multiple: int) -> int:

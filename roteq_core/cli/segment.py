@@ -20,7 +20,7 @@ def segment(
         ..., "--output", "-o", help="A .tif file, or a folder for several inputs."
     ),
     model: str = typer.Option("membranes", help="A shipped model's name, or a file."),
-    tile: int = typer.Option(512, help="Pixels at once; less needs less memory."),
+    tile: int = typer.Option(1024, help="Pixels at once; less needs less memory."),
     device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
     tta: int = typer.Option(1, help="Average over so many turned, mirrored copies."),
     cells: bool = typer.Option(False, "--cells", help="Also write cells."),

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 import torch
 
+from roteq_core import membrane_net
 from roteq_core.config import MembraneNetConfig
 from roteq_core.membrane_net import AxialHead
 from roteq_core.networks import build_network
@@ -79,3 +81,42 @@ def test_gradients_are_finite_on_a_blank_image(tiny_config):
     (maps.scores.square().sum() + maps.direction.square().sum()).backward()
     for name, value in network.named_parameters():
         assert value.grad is None or value.grad.isfinite().all(), name
+
+
+@pytest.mark.parametrize("skip", ["full", "pooled"])
+@pytest.mark.parametrize("band", [2**18, 300])
+@pytest.mark.parametrize(
+    ("rows", "columns"),
+    [
+        (slice(0, 48), slice(0, 64)),  # all of it
+        (slice(8, 41), slice(3, 40)),
+        (slice(0, 1), slice(63, 64)),
+    ],
+)
+def test_a_window_gives_what_the_whole_gives_there(
+    tiny_config, monkeypatch, skip, band, rows, columns
+):
+    monkeypatch.setattr(membrane_net, "BAND", band)
+    torch.manual_seed(0)
+    network = build_network(replace(tiny_config, skip=skip)).eval()
+    image = torch.randn(2, 1, 48, 64)
+    with torch.no_grad():
+        network.direct.weight.mul_(100)  # first directions are faint
+        whole, part = network(image), network.window(image, rows, columns)
+    for name in ("scores", "direction"):
+        expected = getattr(whole, name)[..., rows, columns]
+        torch.testing.assert_close(getattr(part, name), expected, atol=1e-5, rtol=1e-5)
+
+
+def test_a_window_never_takes_more_than_a_band_to_full_size(tiny_model, monkeypatch):
+    monkeypatch.setattr(membrane_net, "BAND", 1024)
+    network = tiny_model.networks[0]
+    pixels = []
+    network.last.register_forward_pre_hook(
+        lambda _layer, given: pixels.append(given[0].shape[-2] * given[0].shape[-1])
+    )
+    with torch.no_grad():
+        network.window(torch.randn(1, 1, 128, 64), slice(0, 128), slice(0, 64))
+    half = network.config.kernel_size // 2
+    assert len(pixels) == 8
+    assert max(pixels) <= 1024 + 2 * half * 64

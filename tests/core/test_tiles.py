@@ -61,3 +61,16 @@ def test_padding_is_even_where_it_can_be():
     assert symmetric_padding(14, 8) == (1, 1)
     assert symmetric_padding(13, 8) == (1, 2)
     assert round_up(13, 8) == 16
+
+
+@given(st.integers(0, 30), st.integers(1, 30), st.integers(1, 40))
+def test_cutting_a_span_loses_and_doubles_nothing(start, length, most):
+    parts = Span(start, start + length).cut(most)
+    pixels = [n for part in parts for n in range(part.start, part.stop)]
+    assert pixels == list(range(start, start + length))
+    assert max(part.length for part in parts) <= most
+
+
+def test_a_span_grows_up_to_the_ends_of_its_axis():
+    assert Span(5, 8).grown(3, 20) == Span(2, 11)
+    assert Span(1, 8).grown(3, 10) == Span(0, 10)
