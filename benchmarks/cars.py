@@ -11,7 +11,7 @@ import numpy as np
 import tifffile
 import torch
 
-from benchmarks.measure import interleaved_minima, memory_in_fresh_processes
+from benchmarks.measure import Effort, interleaved_minima, memory_in_fresh_process
 from benchmarks.results import Results
 from benchmarks.rivals.cnn import car_cnn
 from benchmarks.workloads import CNN, OURS
@@ -60,9 +60,7 @@ def orient_by_cnn(network: torch.nn.Module, cars: Cars) -> None:
             network(normalize_crops(crops)[:, :1])
 
 
-def measure_headings(
-    results: Results, counts: tuple[int, ...] = (1000, 10_000), *, rounds: int = 3
-) -> None:
+def measure_headings(results: Results, counts: tuple[int, ...], effort: Effort) -> None:
     model, network = load_model("cars", task="cars"), car_cnn().eval()
     for count in counts:
         cars = some_cars(count)
@@ -70,12 +68,12 @@ def measure_headings(
             OURS: functools.partial(orient_by_us, model, cars),
             CNN: functools.partial(orient_by_cnn, network, cars),
         }
-        seconds = interleaved_minima(runs, rounds=rounds, budget=60)
+        seconds = interleaved_minima(runs, effort)
         for who, value in seconds.items():
             name = f"headings of {count} cars"
             results.put(SECTION, name, who, seconds=value, cars_per_s=count / value)
     for count in counts:
-        figure = memory_in_fresh_processes("benchmarks.memory", ["cars", str(count)])
+        figure = memory_in_fresh_process("benchmarks.memory", ["cars", str(count)])
         results.put(SECTION, "memory of headings", str(count), peak_mb=figure)
 
 
@@ -86,7 +84,7 @@ def prepare_memory(count: str) -> Callable[[], object]:
     return functools.partial(orient_by_us, model, some_cars(int(count)))
 
 
-def measure_scene(results: Results, side: int = 4096) -> None:
+def measure_scene(results: Results, side: int) -> None:
     """A large scene, made of smaller ones, from file to found and oriented cars."""
     part = aerial_scene((1024, 1024), seed=0).image
     image = np.tile(part, (side // 1024, side // 1024, 1)[: part.ndim])
@@ -99,5 +97,5 @@ def measure_scene(results: Results, side: int = 4096) -> None:
         def run() -> None:
             found.append(len(drain(iter_find_cars(path, options))))
 
-        seconds = interleaved_minima({OURS: run}, rounds=1, budget=1)[OURS]
+        seconds = interleaved_minima({OURS: run}, Effort(rounds=1, least=1))[OURS]
     results.put(SECTION, f"scene of {side}", OURS, seconds=seconds, cars=found[-1])

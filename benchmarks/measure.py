@@ -9,27 +9,59 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-THREADS = 2
+THREADS = int(os.environ.get("ROTEQ_BENCH_THREADS", "2"))
+
+
+# Runs that take longer than this need no warming up.
+LONG = 2.0
+# Runs that take longer than this are timed once.
+VERY_LONG = 60.0
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How often to time a run.
+
+    Parameters
+    ----------
+    rounds : int
+        At most so many times.
+    seconds : float
+        A run that has used them up is left out of later rounds.
+    least : int
+        But it is timed so often, unless it takes more than a minute.
+    """
+
+    rounds: int = 5
+    seconds: float = 4.0
+    least: int = 2
+
+    def is_enough(self, times: list[float]) -> bool:
+        """Whether these times will do."""
+        if len(times) >= self.rounds or (times and times[0] > VERY_LONG):
+            return True
+        return len(times) >= self.least and sum(times) >= self.seconds
 
 
 def interleaved_minima(
-    runs: dict[str, Callable[[], object]], *, rounds: int = 7, budget: float = 20.0
+    runs: dict[str, Callable[[], object]], effort: Effort
 ) -> dict[str, float]:
     """Time runs in turn, round by round, and give the shortest time of each.
 
-    What disturbs the machine for a while then disturbs all of them. A run that has used
-    up its budget of seconds is left out of later rounds, but is timed at least twice.
+    What disturbs the machine for a while then disturbs all of them.
     """
     times: dict[str, list[float]] = {name: [] for name in runs}
     for name, run in runs.items():
-        if _seconds(run) > budget / 4:  # long enough to need no warming up
-            times[name].append(_seconds(run))
-    for _ in range(rounds):
+        first = _seconds(run)
+        if first > LONG:
+            times[name].append(first)
+    for _ in range(effort.rounds):
         for name, run in runs.items():
-            if sum(times[name]) < budget or len(times[name]) < 2:
+            if not effort.is_enough(times[name]):
                 times[name].append(_seconds(run))
     return {name: min(values) for name, values in times.items()}
 
@@ -66,14 +98,8 @@ def _status(key: str) -> int:
     raise RuntimeError(f"{key} is missing from /proc/self/status")
 
 
-def memory_in_fresh_processes(
-    module: str, arguments: list[str], repeats: int = 2
-) -> float:
-    """Smallest `peak_growth` of runs `python -m MODULE ARGUMENTS`, in megabytes."""
-    return min(_in_fresh_process(module, arguments) for _ in range(repeats))
-
-
-def _in_fresh_process(module: str, arguments: list[str]) -> float:
+def memory_in_fresh_process(module: str, arguments: list[str]) -> float:
+    """Give `peak_growth` of a run `python -m MODULE ARGUMENTS`, in megabytes."""
     done = subprocess.run(
         [sys.executable, "-m", module, *arguments],
         cwd=ROOT,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from benchmarks.results import HERE, Results
+from benchmarks.results import Results
 from benchmarks.targets import verdicts
 from benchmarks.workloads import OURS
 
@@ -19,7 +19,7 @@ TITLES = {
 
 def write_report(results: Results) -> None:
     text = "\n".join(lines(results.sections)) + "\n"
-    (HERE / "results.md").write_text(text, encoding="utf-8")
+    results.path.with_suffix(".md").write_text(text, encoding="utf-8")
 
 
 def lines(sections: dict[str, Any]) -> Iterator[str]:
@@ -33,12 +33,17 @@ def lines(sections: dict[str, Any]) -> Iterator[str]:
         yield (
             f"{machine['date']}, {machine['cpu']} ({machine['instructions']}), "
             f"{machine['threads']} threads, torch {machine['torch']}, load before "
-            f"{machine['load_before']}."
+            f"{machine['load_before']}{_duration(content)}."
         )
         for name, people in content["workloads"].items():
             yield f"\n### {name}\n"
             is_race = any("forward_s" in figures for figures in people.values())
             yield from _race(people) if is_race else _plain(people)
+
+
+def _duration(content: dict[str, Any]) -> str:
+    """How long it took, of a section that was run to its end."""
+    return f", {content['minutes']:.1f} minutes" if "minutes" in content else ""
 
 
 def _verdict_lines(sections: dict[str, Any]) -> Iterator[str]:

@@ -40,10 +40,18 @@ class Results:
     def put(self, section: str, workload: str, who: str, **figures: float) -> None:
         workloads = self.sections[section]["workloads"]
         workloads.setdefault(workload, {}).setdefault(who, {}).update(figures)
-        text = json.dumps({"sections": self.sections}, indent=1, ensure_ascii=False)
-        self.path.write_text(text + "\n", encoding="utf-8")
+        self._write()
         shown = ", ".join(f"{k} {v:.4g}" for k, v in figures.items())
         print(f"{workload:28s} {who:26s} {shown}", flush=True)
+
+    def end(self, section: str, *, minutes: float) -> None:
+        """Note how long a section took, all of it."""
+        self.sections[section]["minutes"] = round(minutes, 1)
+        self._write()
+
+    def _write(self) -> None:
+        text = json.dumps({"sections": self.sections}, indent=1, ensure_ascii=False)
+        self.path.write_text(text + "\n", encoding="utf-8")
 
 
 def machine() -> dict[str, Any]:

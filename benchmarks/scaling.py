@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from benchmarks.measure import interleaved_minima
+from benchmarks.measure import Effort, interleaved_minima
 from benchmarks.results import Results
 from benchmarks.workloads import OURS, workload
 from roteq_core.config import MembraneNetConfig
@@ -17,13 +17,7 @@ from roteq_core.predict import DEFAULT_TILE, iter_predict_maps
 from roteq_core.tasks.membranes import membrane_maps
 
 
-def measure_scaling(
-    results: Results,
-    sizes: tuple[int, ...] = (256, 512, 1024, 2048, 4096),
-    *,
-    rounds: int,
-    budget: float,
-) -> None:
+def measure_scaling(results: Results, sizes: tuple[int, ...], effort: Effort) -> None:
     """Our layer on whole images, and our membrane network in tiles as in use."""
     work = workload("layer R=16")
     torch.manual_seed(0)
@@ -34,10 +28,8 @@ def measure_scaling(
     }
     for name, make in makers.items():
         for size in sizes:  # one at a time: the largest fill the memory
-            seconds = interleaved_minima(
-                {name: make(size)}, rounds=rounds, budget=budget
-            )
-            per_pixel = seconds[name] / size**2 * 1e6
+            seconds = interleaved_minima({name: make(size)}, effort)[name]
+            per_pixel = seconds / size**2 * 1e6
             results.put("scaling", name, str(size), us_per_pixel=per_pixel)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-from benchmarks.measure import interleaved_minima, memory_in_fresh_processes
+from benchmarks.measure import Effort, interleaved_minima, memory_in_fresh_process
 from benchmarks.results import Results
 from benchmarks.workloads import FLOORS, Workload, available
 
@@ -14,13 +14,7 @@ FLOOR = "floor"
 
 
 def race(
-    results: Results,
-    section: str,
-    work: Workload,
-    size: int,
-    *,
-    rounds: int,
-    budget: float,
+    results: Results, section: str, work: Workload, size: int, effort: Effort
 ) -> None:
     """Time one workload at one size, and write each figure down."""
     rivals = available(work.rivals)
@@ -32,7 +26,7 @@ def race(
             if mode == "step" and subject.run_step is None:
                 subject.prepare_step()
             runs[rival] = getattr(subject, mode)
-        seconds = interleaved_minima(runs, rounds=rounds, budget=budget)
+        seconds = interleaved_minima(runs, effort)
         seconds[FLOOR] = min(seconds[f] for f in FLOORS if f in seconds)
         for rival, value in seconds.items():
             results.put(section, f"{work.name} {size}", rival, **{f"{mode}_s": value})
@@ -45,5 +39,5 @@ def weigh(results: Results, section: str, work: Workload, size: int) -> None:
             continue
         for mode in ("forward", "step"):
             arguments = [work.name, rival, str(size), mode]
-            figure = memory_in_fresh_processes("benchmarks.memory", arguments)
+            figure = memory_in_fresh_process("benchmarks.memory", arguments)
             results.put(section, f"{work.name} {size}", rival, **{f"{mode}_mb": figure})

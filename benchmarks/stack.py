@@ -10,7 +10,7 @@ import numpy as np
 import tifffile
 import torch
 
-from benchmarks.measure import interleaved_minima, memory_in_fresh_processes
+from benchmarks.measure import Effort, interleaved_minima, memory_in_fresh_process
 from benchmarks.results import Results
 from benchmarks.rivals.unet import UNet
 from benchmarks.workloads import OURS, UNET
@@ -50,9 +50,7 @@ def segment_by_unet(network: UNet, source: Path, target: Path) -> None:
             writer.write(membrane, contiguous=True)
 
 
-def measure_stack(
-    results: Results, slices: int = 30, side: int = 512, *, rounds: int = 3
-) -> None:
+def measure_stack(results: Results, slices: int, side: int, effort: Effort) -> None:
     with tempfile.TemporaryDirectory() as folder:
         source = write_stack(Path(folder) / "stack.tif", slices, side)
         target = Path(folder) / "out.tif"
@@ -61,7 +59,7 @@ def measure_stack(
             OURS: lambda: segment_by_us(source, target),
             UNET: lambda: segment_by_unet(network, source, target),
         }
-        seconds = interleaved_minima(runs, rounds=rounds, budget=60)
+        seconds = interleaved_minima(runs, effort)
     megapixels = slices * side**2 / 1e6
     name = f"{slices} slices of {side}"
     for who, value in seconds.items():
@@ -69,13 +67,11 @@ def measure_stack(
         results.put(SECTION, name, who, seconds=value, megapixels_per_s=rate)
 
 
-def measure_growth(
-    results: Results, counts: tuple[int, int] = (30, 300), side: int = 256
-) -> None:
+def measure_growth(results: Results, counts: tuple[int, int], side: int) -> None:
     """Memory for a stack and for one ten times as high; smaller slices are quicker."""
     for slices in counts:
         arguments = ["stack", str(slices), str(side)]
-        figure = memory_in_fresh_processes("benchmarks.memory", arguments, repeats=1)
+        figure = memory_in_fresh_process("benchmarks.memory", arguments)
         results.put(SECTION, f"memory, slices of {side}", str(slices), peak_mb=figure)
 
 

@@ -86,7 +86,7 @@ def find_winners(
     around = _around(len(trig), rule).to(trig.device)
     y = trig[around] @ coefficients.T
     middle = y[1 : 1 + len(trig)] if rule.angles.cyclic else y
-    top, row = _maximum(middle)
+    top, row = find_maximum(middle)
     if rule.keep == "magnitude":
         return Winners(top, row)
     limit = rule.tolerance * _with_bias(top, bias).abs()
@@ -111,7 +111,7 @@ def _around(count: int, rule: PoolRule) -> Tensor:
     return torch.arange(-1, count + max(1, count // 4)) % count
 
 
-def _maximum(y: Tensor) -> tuple[Tensor, Tensor]:
+def find_maximum(y: Tensor) -> tuple[Tensor, Tensor]:
     """Largest of each column and its row; on a CPU much faster than `max` with index.
 
     Columns are compared with their maximum as floats, and one small product counts the
