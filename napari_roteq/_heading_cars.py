@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -185,19 +185,6 @@ def colors_of(color_by: ColorBy) -> dict[str, Any]:
     """Give the color settings of the layers, to recolor them."""
     _, keywords, _ = arrows_layer([], name="", color_by=color_by)
     return {name: keywords[name] for name in _COLORS}
-
-
-def shapes_of_cars(layer: Any, cars: Sequence[int]) -> set[int]:
-    """Give the shapes of a boxes layer that show certain cars."""
-    numbers = np.asarray(layer.features.get("car", ()), float)
-    return {int(row) for row in np.flatnonzero(np.isin(numbers, list(cars)))}
-
-
-def cars_of_shapes(layer: Any, shapes: Sequence[int]) -> set[int]:
-    """Give the cars that certain shapes of a boxes layer show."""
-    numbers = np.asarray(layer.features.get("car", ()), float)
-    chosen = numbers[[row for row in shapes if row < len(numbers)]]
-    return {int(number) for number in chosen if np.isfinite(number)}
 
 
 def is_in_view(image: Any, car: Car) -> bool:

@@ -89,6 +89,7 @@ class HeadingWidget(QWidget):
         form.finder.failed.connect(self._bar.show_error)
         form.color_by.currentIndexChanged.connect(self._on_color)
         form.rose.petal_clicked.connect(self._links.choose_between)
+        self._links.changed.connect(self._on_boxes_changed)
         form.export.clicked.connect(self._on_export)
         form.review.clicked.connect(self.review)
         self._copy.failed.connect(self._bar.show_error)
@@ -227,9 +228,29 @@ class HeadingWidget(QWidget):
         ):
             update_or_add(self._viewer, layer_data)
         self._on_color()
-        boxes = self._layer(BOXES)
-        self._links.link(boxes, planned.image, planned.index, self._cars)
+        self._list(planned)
+
+    def _list(self, planned: _Run) -> None:
+        """Show the cars as rows and a rose, linked to their boxes."""
+        self._cars = self.cars
         self._form.show_cars(self._cars)
+        self._links.link(self._layer(BOXES), planned.image, planned.index, self._cars)
+
+    def _on_boxes_changed(self) -> None:
+        """A review, or somebody by hand, has changed the boxes: show it everywhere."""
+        planned, arrows = self._run, self._layer(ARROWS)
+        if planned is None or self._layer(BOXES) is None:
+            return
+        try:
+            self._list(planned)
+        except ValueError:  # a shape that is no box, or not yet
+            return
+        if arrows is not None:
+            color_by = self._form.color_by.currentData()
+            drawn, _ = car_layers(
+                planned.image, planned.index, self._cars, planned.recipe, color_by
+            )
+            update_or_add(self._viewer, drawn)
 
     def _layer(self, role: str) -> Any:
         if self._run is None:

@@ -8,10 +8,8 @@ from napari_roteq._heading_cars import (
     cars_between,
     cars_of_file,
     cars_of_layer,
-    cars_of_shapes,
     headings_of,
     pixel_size_m,
-    shapes_of_cars,
     with_sizes,
 )
 from napari_roteq._recipes import Recipe
@@ -103,8 +101,6 @@ def test_layers_lie_on_the_image_and_know_their_cars(image):
         np.testing.assert_allclose(layer.translate, image.translate)
         np.testing.assert_allclose(layer.rotate, image.rotate)
         assert list(layer.features["car"]) == [0, 2]
-    assert shapes_of_cars(boxes, [2]) == {1}
-    assert cars_of_shapes(boxes, [1]) == {2}
 
 
 def test_headings_are_chosen_by_their_petal():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from imageio import v3 as imageio
 from napari.layers import Shapes, Vectors
+from qtpy.QtCore import Qt
 from qtpy.QtWidgets import QApplication, QFileDialog
 
 from napari_roteq._heading_recipe import find_recipe
@@ -309,6 +310,77 @@ def test_cars_are_handed_over_to_the_review(viewer, widget, press, pixels, tmp_p
     assert (flipped.cx, flipped.cy) == (before.cx, before.cy)
     turned = (before.heading_cw_from_up_deg + 180) % 360
     assert flipped.heading_cw_from_up_deg == pytest.approx(turned)
+
+
+def rows_of(widget, header):
+    """Give the texts of a column of the table, as shown."""
+    model = widget._form.table.model()
+    titles = [
+        model.headerData(k, Qt.Orientation.Horizontal)
+        for k in range(model.columnCount())
+    ]
+    place = titles.index(header)
+    return [model.index(row, place).data() for row in range(model.rowCount())]
+
+
+def test_rows_and_arrows_follow_a_review(
+    viewer, widget, press, pixels, tmp_path, qtbot
+):
+    imageio.imwrite(tmp_path / "town.png", pixels)
+    viewer.open(tmp_path / "town.png", plugin="napari")
+    viewer.add_points(PLACES)
+    press()
+    arrows = result(viewer, "car headings")
+    headings, lines = rows_of(widget, "Heading"), np.array(arrows.data)
+    rose = widget._form.rose.summary()
+    review = widget.review()
+    review.start()
+    review.run("flip")
+    review.run("next")
+    review.run("reject")
+    review.close_review()
+    qtbot.waitUntil(lambda: "edited" in rows_of(widget, "Status"), timeout=WAIT)
+    assert sorted(rows_of(widget, "Status")) == ["edited", "machine", "rejected"]
+    row = rows_of(widget, "Status").index("edited")
+    flipped = widget.cars.cars[row].heading_cw_from_up_deg
+    assert rows_of(widget, "Heading")[row] == f"{flipped:.0f}°" != headings[row]
+    assert widget._form.rose.summary() != rose
+    np.testing.assert_allclose(arrows.data[row, 1], -lines[row, 1], atol=1e-6)
+    widget._form.table.selectRow(row)
+    assert set(result(viewer, "car boxes").selected_data) == {row}
+
+
+def test_rows_follow_boxes_that_are_changed_by_hand(
+    viewer, widget, press, pixels, qtbot
+):
+    viewer.add_image(pixels, rgb=True)
+    viewer.add_points(PLACES)
+    press()
+    boxes, table = result(viewer, "car boxes"), widget._form.table
+    boxes.selected_data = {0}
+    boxes.remove_selected()
+    qtbot.waitUntil(lambda: table.model().rowCount() == 2, timeout=WAIT)
+    assert len(result(viewer, "car headings").data) == 2
+    table.selectRow(1)
+    (corners,) = [boxes.data[k] for k in boxes.selected_data]
+    np.testing.assert_allclose(corners.mean(0), PLACES[2], atol=1e-6)
+    drawn = np.roll(boxes.data[1], 2, axis=0)  # front and rear swapped
+    boxes.data = [boxes.data[0], drawn]
+    qtbot.waitUntil(
+        lambda: (
+            rows_of(widget, "Heading")
+            == [f"{car.heading_cw_from_up_deg:.0f}°" for car in widget.cars]
+        ),
+        timeout=WAIT,
+    )
+    boxes.add_paths(np.array([(1, 1), (5, 5)]))  # no box: the rows stay
+    qtbot.wait(50)
+    assert table.model().rowCount() == 2
+    viewer.layers.remove(result(viewer, "car headings"))
+    boxes.selected_data = {1, 2}
+    boxes.remove_selected()
+    qtbot.waitUntil(lambda: table.model().rowCount() == 1, timeout=WAIT)
+    assert sentence(widget) == ""
 
 
 def test_command_needs_cars_in_a_file(viewer, widget, press, pixels, tmp_path):
