@@ -15,6 +15,7 @@ from roteq_core.synthetic.samples import (
     sample_aerial_scene,
     sample_em_stack,
 )
+from roteq_core.synthetic.sketches import car_sketches
 from roteq_core.synthetic.styles import AerialStyle
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "aerial_scene",
     "blobs",
     "car_crops",
+    "car_sketches",
     "em_stack",
     "grating",
     "rings",

@@ -67,6 +67,49 @@ def random_light(colors: Tensor, strength: float, rng: np.random.Generator) -> T
     return torch.cat([values, colors[:, 3:]], 1)
 
 
+def random_paint(
+    colors: Tensor,
+    angles: np.ndarray,
+    lengths: np.ndarray,
+    strength: float,
+    rng: np.random.Generator,
+) -> Tensor:
+    """Give some cars of crops (n, 3 + 1, s, s) another paint than the ground knows.
+
+    Inside a soft box about the size of the car, values are shifted, stretched, tinted
+    and sometimes swapped: a dark car on a pale road, and the other way round.
+
+    Parameters
+    ----------
+    colors : Tensor of shape (n, 3 + 1, s, s)
+    angles, lengths : arrays of shape (n,)
+        Where the cars point in their crops, radians, and how many pixels they are long.
+    strength : float
+        0 changes nothing, 1 is usual.
+    rng : numpy Generator
+    """
+    if not strength:
+        return colors
+    count, side = len(colors), colors.shape[-1]
+    one = (count, 1, 1, 1)
+    line = np.arange(side) - (side - 1) / 2
+    y, x = line[:, None], line[None]
+    cos, sin = np.cos(angles).reshape(one), np.sin(angles).reshape(one)
+    half = np.asarray(lengths).reshape(one) / 2
+    along = np.abs(cos * x + sin * y) - half * rng.uniform(0.95, 1.05, one)
+    across = np.abs(cos * y - sin * x) - half * rng.uniform(0.38, 0.5, one)
+    outside = np.maximum(along, across) / rng.uniform(0.3, 1.0, one)
+    box = _tensor(np.clip(0.5 - outside, 0, 1))
+    mean = (colors[:, :3] * box).sum((2, 3), True) / box.sum((2, 3), True)
+    stretch = rng.uniform(0.5, 1.4, one) * np.where(_chance(count, 0.15, rng), -1, 1)
+    shift = rng.normal(0, 0.25, one) + rng.normal(0, 0.08, (count, 3, 1, 1))
+    paint = (mean + _tensor(shift)).clamp(0.1, 0.9)
+    painted = paint + _tensor(stretch) * (colors[:, :3] - mean)
+    mix = box * _tensor(_chance(count, 0.35 * strength, rng))
+    values = colors[:, :3] + mix * (painted.clamp(0, 1) - colors[:, :3])
+    return torch.cat([values, colors[:, 3:]], 1)
+
+
 def random_look(crops: Tensor, strength: float, rng: np.random.Generator) -> Tensor:
     """Change light, contrast, sharpness and coding of crops.
 

@@ -18,6 +18,7 @@ from roteq_core.tasks.car_augment import (
     random_gray,
     random_light,
     random_look,
+    random_paint,
 )
 from roteq_core.tasks.car_crops import CAR_LENGTH, LUMINANCE, normalize_crops
 from roteq_core.tasks.car_patches import CarPatches
@@ -71,11 +72,12 @@ class CarTask:
         crops = read_patches(
             drawn, turns, flips, zoom=zoom, shift=shift, crop=self.network.crop
         )
+        seen = angles_in_crops(drawn.angles, turns, flips)
+        crops = random_paint(crops, seen, CAR_LENGTH / zoom, config.intensity, rng)
         crops = random_light(crops, config.intensity, rng)
         mix = random_color if self.network.in_maps == 3 else random_gray
         maps = mix(crops, rng)
         maps = random_look(maps, config.intensity, rng)
-        seen = angles_in_crops(drawn.angles, turns, flips)
         return {
             "image": normalize_crops(maps),
             "angle": torch.from_numpy(seen.astype(np.float32)),

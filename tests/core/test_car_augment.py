@@ -9,6 +9,7 @@ from roteq_core.tasks.car_augment import (
     random_gray,
     random_light,
     random_look,
+    random_paint,
 )
 
 
@@ -48,3 +49,18 @@ def test_no_strength_changes_nothing(crops):
     rng = np.random.default_rng(0)
     assert torch.equal(random_light(crops, 0.0, rng), crops)
     assert torch.equal(random_look(crops, 0.0, rng), crops)
+    still = np.zeros(40)
+    assert torch.equal(random_paint(crops, still, still + 20, 0.0, rng), crops)
+
+
+def test_only_the_car_is_painted_and_only_some_cars():
+    flat = torch.full((200, 4, 41, 41), 0.5)
+    right, lengths = np.zeros(200), np.full(200, 28.0)
+    changed = random_paint(flat, right, lengths, 1.0, np.random.default_rng(0))
+    moved = (changed - flat).abs().amax(1)
+    painted = moved.amax((1, 2)) > 1e-3
+    assert 0.2 < painted.float().mean() < 0.5
+    assert moved[painted][:, 20, 10].min() > 0  # along the car, near its end
+    assert moved[:, 5, 20].max() == 0  # beside the car
+    assert changed.min() >= 0
+    assert changed.max() <= 1
