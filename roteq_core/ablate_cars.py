@@ -12,21 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from roteq_core.car_frames import frame_patches, split_frames
 from roteq_core.config import CAR_NETS
+from roteq_core.drawn_cars import learnt_families, synthetic_patches
 from roteq_core.jobs import Job, Report, drain
 from roteq_core.reproduce_cars import fitted_steps, read_split
-from roteq_core.synthetic import FAMILIES
 from roteq_core.tasks.car_patches import CarPatches, join_patches
 from roteq_core.tasks.cars import CarTask
 from roteq_core.train import iter_train
-from roteq_core.train_cars import (
-    TRAIN_CARS,
-    frame_patches,
-    split_frames,
-    synthetic_patches,
-)
-
-LEFT_OUT = ("winter", "tropics")
+from roteq_core.train_cars import LEFT_OUT, TRAIN_CARS
 
 
 @dataclass(frozen=True)
@@ -76,7 +70,7 @@ def iter_ablate_cars(
         Drawn cars to learn from, and of styles that were left out to score on.
     """
     train, held = split_frames(read_split(Path(data), "train"))
-    kept = [family for family in FAMILIES if family not in LEFT_OUT]
+    kept = learnt_families(LEFT_OUT)
     learnt = join_patches(
         [
             frame_patches(train, "real"),

@@ -17,12 +17,13 @@ from roteq_core.car_examples import (
     describe_frames,
     places_of_frames,
 )
+from roteq_core.drawn_cars import learnt_families, synthetic_patches
+from roteq_core.heading_scores import calibrated
 from roteq_core.jobs import Job, drain
 from roteq_core.model import Model, make_model
 from roteq_core.orient import read_image
 from roteq_core.run_data import DATA, read_npz, write_npz
 from roteq_core.run_folder import fingerprint, note_data
-from roteq_core.synthetic import FAMILIES
 from roteq_core.tasks.car_crops import normalize_crops
 from roteq_core.tasks.car_patches import CarPatches, join_patches, patches_from_cars
 from roteq_core.tasks.cars import (
@@ -33,7 +34,6 @@ from roteq_core.tasks.cars import (
     read_patches,
 )
 from roteq_core.train import Trained
-from roteq_core.train_cars import calibrated, synthetic_patches
 from roteq_core.train_request import TrainRequest
 from roteq_core.worker import inbox
 
@@ -173,7 +173,7 @@ class CarKind:
         """Draw the synthetic cars, the same for the same number."""
         drawn = checks = None
         if request.synthetic:
-            families = [family for family in FAMILIES if family != LEFT_OUT]
+            families = learnt_families([LEFT_OUT])
             drawn = yield from synthetic_patches(
                 request.synthetic, 1, families, "synthetic"
             )

@@ -8,10 +8,13 @@ from typing import Any
 from torch import Tensor
 
 from roteq_core.model import load_model
+from roteq_core.rebase import rebased_weights
 from roteq_core.training_run import TrainingError
 
 
-def weights_of(start_from: Path | str, task: str) -> tuple[Any, dict[str, Tensor]]:
+def weights_of(
+    start_from: Path | str, task: str, network: Any = None
+) -> tuple[Any, dict[str, Tensor]]:
     """Give the network config and the weights of a model to start from.
 
     Parameters
@@ -20,6 +23,8 @@ def weights_of(start_from: Path | str, task: str) -> tuple[Any, dict[str, Tensor
         A shipped name or a file, of a single network.
     task : str
         What the model must be for.
+    network : network config, optional
+        To carry the weights over to; it may differ in how filters are turned.
     """
     model = load_model(start_from, task=task)
     if len(model.networks) != 1:
@@ -27,5 +32,8 @@ def weights_of(start_from: Path | str, task: str) -> tuple[Any, dict[str, Tensor
             f"{start_from} is an ensemble of {len(model.networks)} networks; start "
             "from a single one"
         )
-    (network,) = model.networks
-    return network.config, network.state_dict()
+    (found,) = model.networks
+    weights = found.state_dict()
+    if network is None or network == found.config:
+        return found.config, weights
+    return network, rebased_weights(found.config, weights, network)

@@ -82,10 +82,40 @@ CAR_PRESETS: dict[str, Preset[CarNetConfig]] = {
     "best": Preset(
         "The best error: an hour or more on two cores, minutes on a GPU.",
         CAR_NETS["wide"],
-        replace(_CARS, steps=6000, epoch_steps=200, patience=15),
-        synthetic=2400,
+        replace(_CARS, steps=10_000, batch=32, epoch_steps=500, patience=15),
+        synthetic=13_200,
     ),
 }
+
+
+def car_preset(
+    name: str | None, otherwise: TrainConfig, **changes: Any
+) -> Preset[CarNetConfig]:
+    """Give a preset for headings, with some options of its training changed.
+
+    Parameters
+    ----------
+    name : {"quick", "laptop", "best"} or None
+    otherwise : TrainConfig
+        The training if there is no name.
+    **changes
+        Fields of `TrainConfig`; None leaves one as it is.
+    """
+    if name is None:
+        preset = Preset("", CAR_NETS["wide"], otherwise, synthetic=1200)
+    elif name in CAR_PRESETS:
+        preset = CAR_PRESETS[name]
+    else:
+        raise ValueError(f"preset must be one of {list(CAR_PRESETS)}, got {name!r}")
+    return replace(preset, train=_changed(preset.train, changes))
+
+
+def _changed(train: TrainConfig, changes: dict[str, Any]) -> TrainConfig:
+    given = {key: value for key, value in changes.items() if value is not None}
+    train = replace(train, **given)
+    if train.epoch_steps > train.steps:
+        train = replace(train, epoch_steps=train.steps)
+    return train
 
 
 def membrane_preset(
@@ -106,9 +136,5 @@ def membrane_preset(
             f"preset must be one of {list(MEMBRANE_PRESETS)}, got {name!r}"
         )
     preset = MEMBRANE_PRESETS[name]
-    given = {key: value for key, value in changes.items() if value is not None}
     network = preset.network if width is None else replace(preset.network, width=width)
-    train = replace(preset.train, **given)
-    if train.epoch_steps > train.steps:
-        train = replace(train, epoch_steps=train.steps)
-    return network, train
+    return network, _changed(preset.train, changes)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from roteq_core.car_frames import CarFrames, frame_patches
 from roteq_core.config import (
     CAR_NETS,
     CarNetConfig,
@@ -22,6 +23,7 @@ from roteq_core.config import (
     PlainCarNetConfig,
     TrainConfig,
 )
+from roteq_core.heading_scores import predict_patches, summary_of
 from roteq_core.jobs import Job, Report, drain
 from roteq_core.model import Model, load_model, make_model
 from roteq_core.networks import count_parameters, set_orientations
@@ -29,14 +31,7 @@ from roteq_core.tables import Car
 from roteq_core.tasks.car_patches import CarPatches
 from roteq_core.tasks.cars import CarTask, LossKind
 from roteq_core.train import iter_train
-from roteq_core.train_cars import (
-    TRAIN_CARS,
-    TRAIN_CARS_PAPER,
-    CarFrames,
-    frame_patches,
-    predict_patches,
-    summary_of,
-)
+from roteq_core.train_cars import TRAIN_CARS, TRAIN_CARS_PAPER
 
 PAPER: dict[str, dict[str, float]] = {
     "CNN (Henriques and Vedaldi)": {"mean_deg": 28.87, "weights": 27_000},

@@ -11,21 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from roteq_core.baselines import PlainNetConfig, build_any
+from roteq_core.car_frames import frame_patches
 from roteq_core.config import PlainCarNetConfig, TrainConfig
 from roteq_core.device import choose_device
+from roteq_core.heading_scores import predict_patches, summary_of
 from roteq_core.jobs import Job, Report
 from roteq_core.model import Model, make_model, with_card
 from roteq_core.reproduce_cars import read_split
 from roteq_core.reproduce_isbi import ReproduceOptions, read_isbi
 from roteq_core.tasks.membranes import MembraneTask
 from roteq_core.train import iter_train
-from roteq_core.train_cars import (
-    TRAIN_CARS,
-    frame_patches,
-    iter_train_cars,
-    predict_patches,
-    summary_of,
-)
+from roteq_core.train_cars import TRAIN_CARS, iter_train_cars
 from roteq_core.train_membranes import score_held_out
 
 PLAIN_MEMBRANES = PlainNetConfig(width=5)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from roteq_core.car_frames import CarFrames, hold_out_last
 from roteq_core.config import CarFinderNetConfig, TrainConfig
 from roteq_core.fine_tuning import weights_of
 from roteq_core.jobs import Job, Report
@@ -25,7 +26,6 @@ from roteq_core.tasks.car_finder import (
     scene_from_cars,
 )
 from roteq_core.train import iter_train
-from roteq_core.train_cars import CarFrames
 
 TRAIN_FINDER = TrainConfig(
     steps=1500,
@@ -104,16 +104,6 @@ def iter_train_finder(
         training=dataclasses.asdict(config),
         scores=scores,
         settings=_threshold_of(scores),
-    )
-
-
-def hold_out_last(frames: CarFrames, share: float = 0.2) -> tuple[CarFrames, CarFrames]:
-    """Part the last frames from the others, with all of their cars."""
-    count = len(frames.images)
-    held = min(count - 1, max(1, round(share * count))) if share else 0
-    return (
-        frames.take(range(count - held)),
-        frames.take(range(count - held, count)),
     )
 
 

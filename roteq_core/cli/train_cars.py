@@ -16,10 +16,17 @@ def train_cars(
         ..., help="Table of cars with headings and lengths, or a folder of tables."
     ),
     output: Path = typer.Option(..., "--output", "-o", help="A .safetensors file."),
-    network: str = typer.Option("wide", help="wide, 9k, 5k, paper-9k or paper-5k."),
+    preset: str | None = typer.Option(None, help="quick, laptop or best."),
+    network: str | None = typer.Option(
+        None,
+        help="wide, 9k, 5k, paper-9k or paper-5k; if not given, that of the model to "
+        "start from, or wide.",
+    ),
     steps: int | None = typer.Option(None, help="Weight updates in all."),
     batch: int | None = typer.Option(None, help="Cars per step."),
-    synthetic: int = typer.Option(1200, help="Synthetic cars to learn from besides."),
+    synthetic: int | None = typer.Option(
+        None, help="Synthetic cars to learn from besides: 1200, or as the preset says."
+    ),
     seed: int = typer.Option(0, help="Same seed, same weights."),
     device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
     folder: Path | None = typer.Option(None, help="Keep checkpoints here."),
@@ -32,32 +39,28 @@ def train_cars(
 
     The last fifth of the images is held out, to validate and to fit the error bars.
     """
-    import dataclasses
-
+    from roteq_core.car_frames import frames_from_files
     from roteq_core.config import CAR_NETS
-    from roteq_core.train_cars import (
-        TRAIN_CARS,
-        TRAIN_CARS_PAPER,
-        frames_from_files,
-        iter_train_cars,
-    )
+    from roteq_core.presets import car_preset
+    from roteq_core.train_cars import TRAIN_CARS, TRAIN_CARS_PAPER, iter_train_cars
 
-    if network not in CAR_NETS:
+    if network is not None and network not in CAR_NETS:
         raise ValueError(f"network must be one of {list(CAR_NETS)}, got {network!r}")
-    is_paper = network.startswith("paper")
-    base = TRAIN_CARS_PAPER if is_paper else TRAIN_CARS
-    config = dataclasses.replace(
-        base,
-        steps=steps or base.steps,
-        batch=batch or base.batch,
+    is_paper = network is not None and network.startswith("paper")
+    chosen = car_preset(
+        preset,
+        TRAIN_CARS_PAPER if is_paper else TRAIN_CARS,
+        steps=steps,
+        batch=batch,
         seed=seed,
-        device=device,  # type: ignore[arg-type]
+        device=device,
     )
+    drawn = chosen.synthetic if synthetic is None else synthetic
     job = iter_train_cars(
         frames_from_files(images, cars),
-        network=CAR_NETS[network],
-        config=config,
-        synthetic=0 if is_paper else synthetic,
+        network=CAR_NETS[network] if network else None,
+        config=chosen.train,
+        synthetic=0 if is_paper else drawn,
         loss="squared" if is_paper else "density",
         name=output.stem,
         folder=folder,

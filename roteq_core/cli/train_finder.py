@@ -33,7 +33,7 @@ def train_finder(
     """
     import dataclasses
 
-    from roteq_core.train_cars import frames_from_files
+    from roteq_core.car_frames import frames_from_files
     from roteq_core.train_finder import TRAIN_FINDER, iter_train_finder
 
     count = steps or TRAIN_FINDER.steps

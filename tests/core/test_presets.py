@@ -2,7 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from roteq_core.presets import MEMBRANE_PRESETS, membrane_preset
+from roteq_core.presets import (
+    CAR_PRESETS,
+    MEMBRANE_PRESETS,
+    car_preset,
+    membrane_preset,
+)
+from roteq_core.train_cars import TRAIN_CARS
 
 
 @pytest.mark.parametrize("name", MEMBRANE_PRESETS)
@@ -29,3 +35,14 @@ def test_options_change_a_preset():
 def test_unknown_preset_is_refused():
     with pytest.raises(ValueError, match=r"must be one of \['quick', .*got 'slow'"):
         membrane_preset("slow")
+    with pytest.raises(ValueError, match=r"must be one of \['quick', .*got 'slow'"):
+        car_preset("slow", TRAIN_CARS)
+
+
+def test_a_car_preset_is_given_with_changes_or_another_training_without_a_name():
+    best = car_preset("best", TRAIN_CARS, seed=3, batch=None)
+    assert best.synthetic == CAR_PRESETS["best"].synthetic
+    assert (best.train.seed, best.train.batch) == (3, 32)
+    plain = car_preset(None, TRAIN_CARS, steps=7)
+    assert (plain.train.steps, plain.train.epoch_steps) == (7, 7)
+    assert plain.train.learning_rate == TRAIN_CARS.learning_rate

@@ -7,12 +7,13 @@ import json
 
 import numpy as np
 import pytest
-from imageio import v3 as imageio
 from typer.testing import CliRunner
 
 from roteq_core.ablate_cars import VARIANTS, ablation_lines, train_variant
+from roteq_core.car_frames import CarFrames, frames_from_files, split_frames
 from roteq_core.cli.main import app
 from roteq_core.config import CarNetConfig, TurningConfig
+from roteq_core.drawn_cars import synthetic_patches
 from roteq_core.jobs import drain
 from roteq_core.model import load_model
 from roteq_core.reproduce_cars import (
@@ -21,18 +22,10 @@ from roteq_core.reproduce_cars import (
     read_split,
     table_lines,
 )
-from roteq_core.synthetic import aerial_scene
-from roteq_core.tables import Car, CarTable, read_cars, write_cars
+from roteq_core.tables import Car, CarTable, read_cars
 from roteq_core.tasks.car_patches import join_patches
 from roteq_core.tasks.cars import CarTask
-from roteq_core.train_cars import (
-    TRAIN_CARS,
-    CarFrames,
-    frames_from_files,
-    iter_train_cars,
-    split_frames,
-    synthetic_patches,
-)
+from roteq_core.train_cars import TRAIN_CARS, iter_train_cars
 
 SMALL = CarNetConfig(
     filters=(2, 2),
@@ -44,22 +37,8 @@ SMALL = CarNetConfig(
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Three drawn frames with their cars, as files."""
-    path = tmp_path_factory.mktemp("frames")
-    rows = []
-    for index in range(3):
-        scene = aerial_scene(
-            (128, 128), seed=index + 20, style="carpark", car_length_px=(28, 32)
-        )
-        name = f"frame_{index}.png"
-        imageio.imwrite(path / name, scene.image)
-        rows += [
-            Car(c.cx, c.cy, c.length, c.width, c.heading_cw_from_up_deg, file=name)
-            for c in scene.cars
-        ]
-    write_cars(CarTable(tuple(rows)), path / "cars.csv")
-    return path
+def folder(drawn_frames):
+    return drawn_frames((128, 128))
 
 
 def test_images_are_paired_with_their_cars(folder):
@@ -141,6 +120,20 @@ def test_a_model_is_fine_tuned(folder, tmp_path):
     for name, value in first.networks[0].named_parameters():
         found = second.networks[0].get_parameter(name)
         np.testing.assert_allclose(found.detach(), value.detach(), atol=1e-5)
+
+
+def test_a_model_is_carried_over_to_a_network_that_turns_otherwise(folder, tmp_path):
+    frames = frames_from_files([folder], folder / "cars.csv")
+    config = dataclasses.replace(TRAIN_CARS, steps=1, batch=4, learning_rate=1e-7)
+    options = {"config": config, "synthetic": 0}
+    start = str(tmp_path / "first.safetensors")
+    drain(iter_train_cars(frames, network=SMALL, **options)).save(start)
+    other = dataclasses.replace(SMALL, turning=TurningConfig(8, sigma=0.8))
+    found = drain(iter_train_cars(frames, network=other, start_from=start, **options))
+    assert found.networks[0].config == other
+    wider = dataclasses.replace(SMALL, filters=(2, 3))
+    with pytest.raises(ValueError, match="only networks that differ in how"):
+        drain(iter_train_cars(frames, network=wider, start_from=start, **options))
 
 
 def test_an_unknown_network_is_refused_in_one_sentence(folder, tmp_path):

@@ -5,20 +5,16 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from imageio import v3 as imageio
 from typer.testing import CliRunner
 
+from roteq_core.car_frames import frames_from_files, hold_out_last
 from roteq_core.cli.main import app
 from roteq_core.config import CarFinderNetConfig, TurningConfig
 from roteq_core.jobs import drain
 from roteq_core.model import load_model
-from roteq_core.synthetic import aerial_scene
-from roteq_core.tables import Car, CarTable, write_cars
-from roteq_core.train_cars import frames_from_files
 from roteq_core.train_finder import (
     TRAIN_FINDER,
     drawn_scenes,
-    hold_out_last,
     iter_train_finder,
 )
 
@@ -28,22 +24,8 @@ SMALL = CarFinderNetConfig(
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Three drawn frames with their cars, as files."""
-    path = tmp_path_factory.mktemp("frames")
-    rows = []
-    for index in range(3):
-        scene = aerial_scene(
-            (96, 128), seed=index + 20, style="carpark", car_length_px=(28, 32)
-        )
-        name = f"frame_{index}.png"
-        imageio.imwrite(path / name, scene.image)
-        rows += [
-            Car(c.cx, c.cy, c.length, c.width, c.heading_cw_from_up_deg, file=name)
-            for c in scene.cars
-        ]
-    write_cars(CarTable(tuple(rows)), path / "cars.csv")
-    return path
+def folder(drawn_frames):
+    return drawn_frames((96, 128))
 
 
 def test_the_last_frames_are_held_out_with_all_their_cars(folder):
