@@ -28,6 +28,12 @@ def reproduce_cars(
         False, "--parts", help="Instead, see what each kind of data is worth."
     ),
     quick: bool = typer.Option(False, "--quick", help="Train only for a look."),
+    ship: Path | None = typer.Option(
+        None, help="Instead, train the shipped model anew, to this .safetensors file."
+    ),
+    start: str | None = typer.Option(
+        None, help="A model's name or file to start from, with --ship."
+    ),
 ) -> None:
     """Compare with the paper: errors, flips, the plain CNN, and the sweep over R."""
     from roteq_core.ablate_cars import ablation_lines, iter_ablate_cars
@@ -37,6 +43,9 @@ def reproduce_cars(
         table_lines,
     )
 
+    if ship is not None:
+        _ship(data, ship, start, steps)
+        return
     if quick and steps is None and minutes is None:
         minutes = QUICK_MINUTES
     if parts:
@@ -64,3 +73,20 @@ def reproduce_cars(
         length = f"{steps} steps" if steps else f"{minutes:g} minutes of processor time"
         typer.echo(f"The networks beside the first were trained for {length} only.")
     console.print(f"wrote {output}", highlight=False)
+
+
+def _ship(data: Path, output: Path, start: str | None, steps: int | None) -> None:
+    import dataclasses
+
+    from roteq_core.ship_cars import TRAIN_SHIPPED, iter_ship_cars
+
+    config = TRAIN_SHIPPED
+    if steps:
+        epoch = min(steps, config.epoch_steps)
+        config = dataclasses.replace(config, steps=steps, epoch_steps=epoch)
+    job = iter_ship_cars(data, start_from=start, config=config)
+    model = follow(job, "train cars", lambda r: r.text if "loss" in r.values else None)
+    model.save(output)
+    for name, scores in model.card.scores.items():
+        typer.echo(f"{name}: {scores}")
+    console.print(f"wrote {output}: {model.card.parameters} weights", highlight=False)
