@@ -77,6 +77,8 @@ class TurningConfig:
 
 
 PAPER_TURNING = TurningConfig(17, "bilinear", frequencies=None, refine=False)
+# Twice the freedom of the default's filters, for a little of their steadiness: method.md.
+FINE_TURNING = TurningConfig(sigma=0.8, frequencies=6)
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ class MembraneNetConfig:
         "Skip from",
         "Stack the blocks before pooling (full) or after it, as the paper does.",
     )
-    turning: TurningConfig = TurningConfig()
+    turning: TurningConfig = FINE_TURNING
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -149,7 +151,7 @@ CAR_NETS: dict[str, CarNetConfig] = {
         crop=41,
         first_stride=2,
         hidden=24,
-        turning=TurningConfig(orientations=12, frequencies=3),
+        turning=TurningConfig(orientations=12, sigma=0.8),
     ),
     "9k": CarNetConfig(),
     "5k": CarNetConfig(filters=(2, 5, 2)),
@@ -328,6 +330,9 @@ class TrainConfig:
         check_options(self)
 
 
+JOIN_WIDTH = 3.0  # pixels, chosen on slices that were trained on
+
+
 @dataclass(frozen=True)
 class SegmentOptions:
     """How to segment."""
@@ -353,6 +358,13 @@ class SegmentOptions:
         None, "Pixel size", "Nanometers; resampled to the model's.", low=0.01, high=1e5
     )
     inverted: bool = option(False, "Inverted", "Membranes are bright, not dark.")
+    join: float = option(
+        JOIN_WIDTH,
+        "Join gaps",
+        "Pixels by which membranes go on along their direction; 0: as they were found.",
+        low=0,
+        high=20,
+    )
 
     def __post_init__(self) -> None:
         check_options(self)
