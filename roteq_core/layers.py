@@ -1,32 +1,31 @@
 """The modules: rotating convolutions on images and fields, and what goes with them.
 
 Each module wraps a function of `roteq_core.functional`, where the equations are. Fields
-are tensors (B, C, 2, H, W). Only canonical filters are parameters.
+are tensors (B, C, 2, H, W). Only canonical filters are parameters: `RotConv` is in
+`roteq_core.rotating`.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from roteq_core import functional as rf
-from roteq_core.fused import Pooling, fused_conv_pool
-from roteq_core.geometry import (
-    FULL_CIRCLE,
-    Basis,
-    Interval,
-    as_basis,
-    is_full_circle,
-    orientation_angles,
-    smooth_correlation,
-    turning_operator,
-)
+from roteq_core.rotating import Path, Pool, RotConv, check_at_least_one
 
-Pool = Literal["vector", "magnitude", "none"]
-Path = Literal["auto", "fused", "plain"]
+__all__ = [
+    "FieldDropout",
+    "FieldMaxPool",
+    "FieldNorm",
+    "FieldUpsample",
+    "Magnitude",
+    "OrientationPool",
+    "Path",
+    "Pool",
+    "RotConv",
+]
 
 
 class OrientationPool(nn.Module):
@@ -58,7 +57,7 @@ class OrientationPool(nn.Module):
         if keep not in ("vector", "magnitude"):
             raise ValueError(f"keep must be 'vector' or 'magnitude', got {keep!r}")
         if bins is not None:
-            _check_at_least_one(bins=bins)
+            check_at_least_one(bins=bins)
         self.bins, self.keep, self.refine, self.angles = bins, keep, refine, angles
 
     def forward(self, responses: Tensor) -> Tensor:
@@ -74,297 +73,12 @@ class OrientationPool(nn.Module):
         return f"bins={self.bins}, keep={self.keep!r}, refine={self.refine}"
 
 
-class RotConv(nn.Module):
-    """Convolve with every filter at R orientations, and pool over them.
-
-    Parameters
-    ----------
-    in_maps, filters : int
-        Maps of the input, and canonical filters: the maps of the output.
-    kernel_size : int
-        Odd or even.
-    orientations : int
-        R. Multiples of 4 make quarter turns exact. May be changed after training.
-    vector_input : bool
-        Whether the input is a field (B, C, 2, H, W) or an image (B, C, H, W).
-    pool : {"vector", "magnitude", "none"}
-        Give a field, only its magnitude (B, F, H, W), or all R responses
-        (B, F, R, H, W).
-    bins : int
-        For ``magnitude``: how many sectors of the circle are kept apart.
-    basis : str or Basis
-        How filters are turned; ``"bilinear"`` is the paper's.
-    refine : bool
-        Sub-bin angles; the paper has none.
-    interval : (float, float)
-        The range of angles in radians.
-    padding : int or "same"
-        ``"same"`` needs an odd kernel and keeps the size at stride 1.
-    init : {"stable", "paper"}
-        Magnitudes that stay stable through depth, or the paper's N(0, 1e-3).
-    path : {"auto", "fused", "plain"}
-        How to compute; ``auto`` is fused, and plain while exporting. More than one
-        bin, and responses themselves, are always plain.
-    """
-
-    def __init__(
-        self,
-        in_maps: int,
-        filters: int,
-        kernel_size: int,
-        *,
-        orientations: int = 16,
-        vector_input: bool = True,
-        pool: Pool = "vector",
-        bins: int = 1,
-        basis: str | Basis = "smooth",
-        refine: bool = True,
-        interval: Interval = FULL_CIRCLE,
-        stride: int = 1,
-        padding: int | Literal["same"] = "same",
-        bias: bool = True,
-        init: Literal["stable", "paper"] = "stable",
-        path: Path = "auto",
-    ):
-        super().__init__()
-        _check_at_least_one(
-            in_maps=in_maps, filters=filters, kernel_size=kernel_size, stride=stride
-        )
-        if pool not in ("vector", "magnitude", "none"):
-            raise ValueError(
-                f"pool must be 'vector', 'magnitude' or 'none', got {pool!r}"
-            )
-        if path not in ("auto", "fused", "plain"):
-            raise ValueError(f"path must be 'auto', 'fused' or 'plain', got {path!r}")
-        if padding == "same" and kernel_size % 2 == 0:
-            raise ValueError(
-                f"padding 'same' needs an odd kernel_size, got {kernel_size}"
-            )
-        if padding != "same" and padding < 0:
-            raise ValueError(f"padding must be at least 0, got {padding}")
-        self.in_maps, self.filters, self.kernel_size = in_maps, filters, kernel_size
-        self.vector_input, self.pool, self.bins = vector_input, pool, bins
-        self.basis, self.refine, self.interval = as_basis(basis), refine, interval
-        self.stride, self.path = stride, path
-        self.padding = kernel_size // 2 if padding == "same" else padding
-        self.orientations = orientations
-        if not 1 <= bins <= orientations:
-            raise ValueError(
-                f"bins must lie between 1 and R = {orientations}, got {bins}"
-            )
-        shape = (filters, in_maps, 2 if vector_input else 1, kernel_size, kernel_size)
-        self.weight = nn.Parameter(torch.empty(shape))
-        self.bias = nn.Parameter(torch.zeros(filters)) if bias else None
-        self._bank: tuple[Tensor, Tensor] | None = None
-        self.reset_parameters(init)
-
-    @property
-    def orientations(self) -> int:
-        """R; setting it turns the same filters to other angles."""
-        return self._orientations
-
-    @orientations.setter
-    def orientations(self, count: int) -> None:
-        angles = orientation_angles(count, self.interval)
-        self._orientations = count
-        step = float(angles[1] - angles[0]) if count > 1 else 0.0
-        self.angles = rf.Orientations(
-            float(angles[0]), step, is_full_circle(self.interval)
-        )
-        self.operator = turning_operator(
-            self.kernel_size,
-            count,
-            interval=self.interval,
-            basis=self.basis,
-            vector=self.vector_input,
-        )
-        self._bank = None
-
-    def reset_parameters(self, init: Literal["stable", "paper"] = "stable") -> None:
-        """Draw new filters; biases become zero."""
-        if init not in ("stable", "paper"):
-            raise ValueError(f"init must be 'stable' or 'paper', got {init!r}")
-        std = 1e-3 if init == "paper" else self._stable_std()
-        nn.init.normal_(self.weight, std=std)
-        if init == "stable":
-            blur = self._first_blur().to(self.weight)
-            with torch.no_grad():
-                self.weight.copy_(blur @ self.weight @ blur.T)
-        if self.bias is not None:
-            nn.init.zeros_(self.bias)
-
-    def _first_blur(self) -> Tensor:
-        """(k, k): how far first weights are blurred along rows and along columns.
-
-        White noise has many orientations that answer nearly alike, and fields that jump
-        between them do not turn well. Smooth first filters have few, and turn three
-        times as exactly (docs/method.md); training may sharpen them.
-        """
-        if self.basis.kind != "smooth":
-            return torch.eye(self.kernel_size)
-        places = torch.arange(self.kernel_size, dtype=torch.float64)
-        gap = places[:, None] - places
-        return torch.exp(-gap.square() / (2 * (self.kernel_size / 6) ** 2))
-
-    def _stable_std(self) -> float:
-        """Give the spread of weights that keeps the size of vectors through the layer.
-
-        Inputs are smooth, so neighboring taps answer together: the energy of a turned
-        filter is taken against an input that is correlated over two pixels.
-        """
-        matrices = self.operator.matrices()  # (R, P, P)
-        blur = self._first_blur().to(matrices)
-        parts = 2 if self.vector_input else 1
-        correlation = smooth_correlation(self.kernel_size, reach=2.0)
-        correlation = torch.kron(torch.eye(parts).double(), correlation)
-        matrices = matrices @ torch.kron(
-            torch.eye(parts).double(), torch.kron(blur, blur)
-        )
-        energy = torch.einsum("rpq,pa,raq->r", matrices, correlation, matrices).mean()
-        # The winner of R responses is about 1.6 times as large as a typical one.
-        return math.sqrt(2) / (1.6 * math.sqrt(self.in_maps * float(energy)))
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Image (B, C, H, W) or field (B, C, 2, H, W) → see `pool`."""
-        self._check_input(x)
-        if self._use_fused():
-            return self._fused(x)
-        responses = self.responses(x)
-        if self.pool == "none":
-            return responses
-        if self.pool == "magnitude":
-            return rf.sector_pool(responses, self.bins, angles=self.angles)
-        return rf.orientation_pool(responses, self.angles, refine=self.refine)
-
-    def responses(self, x: Tensor) -> Tensor:
-        """All R responses, (B, F, R, H', W')."""
-        return rf.convolve_bank(
-            x,
-            self._cached_bank(),
-            self.operator.trig,
-            bias=self.bias,
-            stride=self.stride,
-            padding=self.padding,
-        )
-
-    def turned_filters(self) -> Tensor:
-        """The canonical filters at R orientations, (F, R, C, 1 or 2, k, k)."""
-        flat = self.weight.flatten(2)
-        matrices = self.operator.matrices().to(flat)
-        turned = torch.einsum("rpq,fcq->frcp", matrices, flat)
-        return turned.reshape(*turned.shape[:3], *self.weight.shape[2:])
-
-    def _use_fused(self) -> bool:
-        if self.pool == "none" or (self.pool == "magnitude" and self.bins > 1):
-            return False  # most of the responses are asked for
-        if self.path != "auto":
-            return self.path == "fused"
-        return not _is_exporting()
-
-    def _fused(self, x: Tensor) -> Tensor:
-        maps = x.flatten(1, 2) if self.vector_input else x
-        bank = self._cached_bank()
-        device = x.device.type
-        if torch.is_autocast_enabled(device):
-            dtype = torch.get_autocast_dtype(device)
-            maps, bank = maps.to(dtype), bank.to(dtype)
-        pooling = Pooling(
-            self.filters,
-            self.angles,
-            self.refine,
-            self.stride,
-            self.padding,
-            keep="vector" if self.pool == "vector" else "magnitude",
-            one_wave=self.vector_input and self.kernel_size == 1,
-        )
-        return fused_conv_pool(maps, bank, self.operator.trig, self.bias, pooling)
-
-    def _cached_bank(self) -> Tensor:
-        """The harmonic bank; kept in eval mode until the weights change."""
-        learns = torch.is_grad_enabled() and self.weight.requires_grad
-        if self.training or learns or _is_exporting():
-            return rf.harmonic_bank(self.weight, self.operator)
-        if self._bank is None or not _is_same(self._bank[0], self.weight):
-            bank = rf.harmonic_bank(self.weight, self.operator)
-            bank = bank.contiguous(memory_format=torch.channels_last)
-            self._bank = (self.weight.detach().clone(), bank)
-        return self._bank[1]
-
-    def train(self, mode: bool = True) -> RotConv:
-        """Switch between training and evaluation, forgetting the cached bank."""
-        self._bank = None
-        return super().train(mode)
-
-    def _check_input(self, x: Tensor) -> None:
-        kind = (
-            "(B, C, 2, H, W), a field"
-            if self.vector_input
-            else "(B, C, H, W), an image"
-        )
-        parts = self.vector_input and x.ndim == 5 and x.shape[2] != 2
-        if x.ndim != (5 if self.vector_input else 4) or parts:
-            raise ValueError(f"input must have shape {kind}, got {tuple(x.shape)}")
-        if not x.is_floating_point():
-            raise ValueError(
-                f"input must be floating point, got {x.dtype}: normalize integer "
-                "images first"
-            )
-        if x.shape[1] != self.in_maps:
-            raise ValueError(
-                f"input must have {self.in_maps} maps, got {x.shape[1]} in "
-                f"{tuple(x.shape)}"
-            )
-        smallest = min(x.shape[-2:]) + 2 * self.padding
-        if smallest < self.kernel_size:
-            raise ValueError(
-                f"a padded image must be at least as large as the {self.kernel_size}x"
-                f"{self.kernel_size} kernel, got {tuple(x.shape[-2:])} with padding "
-                f"{self.padding}"
-            )
-        if not self.training and not _is_exporting():
-            check_finite_weights(self)
-
-    def extra_repr(self) -> str:
-        """Show the options that matter."""
-        kind = "field" if self.vector_input else "image"
-        return (
-            f"{self.in_maps}, {self.filters}, {self.kernel_size}, {kind}, "
-            f"R={self.orientations}, pool={self.pool!r}, basis={self.basis.kind!r}, "
-            f"refine={self.refine}, stride={self.stride}, padding={self.padding}"
-        )
-
-
-def _is_exporting() -> bool:
-    """Whether torch follows the computation to write it down."""
-    tracing: bool = torch.jit.is_tracing()  # type: ignore[attr-defined, no-untyped-call]
-    return torch.compiler.is_compiling() or tracing
-
-
-def _is_same(kept: Tensor, weight: Tensor) -> bool:
-    """Compare by value: versions of tensors miss writes through `.data`."""
-    alike = kept.dtype == weight.dtype and kept.device == weight.device
-    return alike and torch.equal(kept, weight)
-
-
-def check_finite_weights(module: nn.Module) -> None:
-    """Raise if a parameter holds NaN or infinity."""
-    for name, parameter in module.named_parameters():
-        if not torch.isfinite(parameter).all():
-            raise ValueError(f"weights must be finite, got NaN or infinity in {name!r}")
-
-
-def _check_at_least_one(**values: int) -> None:
-    for name, value in values.items():
-        if not isinstance(value, int) or value < 1:
-            raise ValueError(f"{name} must be an integer >= 1, got {value!r}")
-
-
 class FieldMaxPool(nn.Module):
     """Keep the longest vector of each window. See `field_max_pool`."""
 
     def __init__(self, size: int = 2):
         super().__init__()
-        _check_at_least_one(size=size)
+        check_at_least_one(size=size)
         self.size = size
 
     def forward(self, field: Tensor) -> Tensor:
@@ -392,7 +106,7 @@ class FieldNorm(nn.Module):
         self, maps: int, *, momentum: float = 0.1, eps: float = 1e-5, gain: bool = True
     ):
         super().__init__()
-        _check_at_least_one(maps=maps)
+        check_at_least_one(maps=maps)
         self.maps, self.momentum, self.eps = maps, momentum, eps
         self.log_gain = nn.Parameter(torch.zeros(maps)) if gain else None
         self.register_buffer("running_variance", torch.ones(maps))
@@ -419,7 +133,7 @@ class FieldUpsample(nn.Module):
     def __init__(self, factor: int | None = None):
         super().__init__()
         if factor is not None:
-            _check_at_least_one(factor=factor)
+            check_at_least_one(factor=factor)
         self.factor = factor
 
     def forward(self, field: Tensor, size: tuple[int, int] | None = None) -> Tensor:
