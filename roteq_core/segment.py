@@ -15,6 +15,7 @@ from roteq_core.card import file_hash, find_model
 from roteq_core.cells import cells_from_membranes
 from roteq_core.config import SegmentOptions
 from roteq_core.device import choose_device
+from roteq_core.gap_joining import join_gaps
 from roteq_core.jobs import Job, Report
 from roteq_core.linking import iter_link_slices
 from roteq_core.model import Model, load_model
@@ -93,6 +94,7 @@ class Segmenter:
         image = normalization.apply(plane)
         size = scaled_shape(image.shape, self._zoom())
         maps = yield from self._average(resample(image, size))
+        maps[0] = join_gaps(maps[0], maps[1], maps[2], self.options.join)
         return self._finish(np.stack([resample(m, image.shape) for m in maps]))
 
     def _zoom(self) -> float:

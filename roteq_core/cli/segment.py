@@ -32,6 +32,9 @@ def segment(
         None, help="Nanometers per pixel; resampled to the model's."
     ),
     inverted: bool = typer.Option(False, "--inverted", help="Membranes are bright."),
+    join: float = typer.Option(
+        3.0, help="Pixels by which membranes go on along their direction; 0: not."
+    ),
     plane: int | None = typer.Option(None, help="Only this plane, counted from 0."),
     area: str | None = typer.Option(
         None, help="Only this part of it: top,left,bottom,right in pixels."
@@ -55,6 +58,7 @@ def segment(
         threshold=threshold,
         pixel_size_nm=pixel_size,
         inverted=inverted,
+        join=join,
     )
     pairs = _targets(images, output)
     if plane is not None or area is not None:

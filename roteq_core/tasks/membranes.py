@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from roteq_core.config import MembraneNetConfig
+from roteq_core.gap_joining import join_gaps
 from roteq_core.jobs import drain
 from roteq_core.labelled_stack import Piece
 from roteq_core.normalize import fit_normalization
@@ -103,10 +104,17 @@ def membrane_maps(network: nn.Module, image: Tensor) -> Tensor:
 def predict_plane(
     network: nn.Module, image: np.ndarray, device: torch.device
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Predict a normalized plane (H, W): probability, axial angle and strength."""
+    """Predict a normalized plane (H, W): probability, axial angle and strength.
+
+    Gaps are joined, as `roteq segment` does.
+    """
     job = iter_predict_maps(network, image[None], membrane_maps, device=device)
     probability, cos2, sin2 = drain(job)
-    return probability, axis_angle(cos2, sin2), np.hypot(cos2, sin2)
+    return (
+        join_gaps(probability, cos2, sin2),
+        axis_angle(cos2, sin2),
+        np.hypot(cos2, sin2),
+    )
 
 
 def _check_pair(
