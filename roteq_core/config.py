@@ -77,7 +77,7 @@ class TurningConfig:
 
 
 PAPER_TURNING = TurningConfig(17, "bilinear", frequencies=None, refine=False)
-# Twice the freedom of the default's filters, for a little of their steadiness: method.md.
+# Twice the freedom of the default's filters, a little less steady: method.md.
 FINE_TURNING = TurningConfig(sigma=0.8, frequencies=6)
 
 

@@ -49,7 +49,7 @@ def join_gaps(
     smooth = ndimage.gaussian_filter(probability, SMOOTHING, mode="nearest")
     angle = np.arctan2(sin2, cos2) / 2
     across, down = np.cos(angle), np.sin(angle)
-    joined = np.empty_like(smooth)
+    joined: np.ndarray = np.empty_like(smooth)
     for top in range(0, len(smooth), _BAND):
         band = slice(top, top + _BAND)
         line = _mean_along(smooth, across[band], down[band], top, width)
