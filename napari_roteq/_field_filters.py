@@ -10,6 +10,7 @@ import numpy as np
 from napari_roteq._errors import JobError
 from napari_roteq._field_form import FieldForm
 from napari_roteq._filter_layer import filter_layer
+from napari_roteq._job_bar import leave_to_the_bar
 from napari_roteq._jobs import run
 from napari_roteq._layers import update_or_add
 from roteq_core.field_layers import FieldLayer, FieldOptions
@@ -49,7 +50,7 @@ class FieldFilters:
                 "roteq_core.fields:turned_filters",
                 options,
                 on_result=keep,
-                on_error=_leave_to_the_bar,
+                on_error=leave_to_the_bar,
                 on_finished=on_finished,
                 title="Reading the filters",
             )
@@ -75,7 +76,3 @@ class FieldFilters:
         sheet = filter_sheet(turned)
         update_or_add(viewer, filter_layer(image, sheet, options, model))
         viewer.reset_view()
-
-
-def _leave_to_the_bar(error: JobError) -> None:
-    """Show no notification: the job bar shows the error, with its details."""

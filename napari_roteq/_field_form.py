@@ -23,13 +23,12 @@ from napari_roteq._field_pages import FieldPages
 from napari_roteq._field_style import StyleForm
 from napari_roteq._form import Form
 from napari_roteq._heading_cars import pixel_size_m
-from napari_roteq._images import level_names
 from napari_roteq._job_bar import JobBar
-from napari_roteq._layer_choice import LayerChoice, is_source_image
 from napari_roteq._model_choice import ModelBox, spelled
 from napari_roteq._segment_source import Part, pixel_size_nm
 from napari_roteq._session import ModelChoice, Session
 from napari_roteq._settings import read_settings
+from napari_roteq._source_rows import SourceRows
 from roteq_core.card import shipped_models
 from roteq_core.field_layers import (
     FieldLayer,
@@ -40,6 +39,14 @@ from roteq_core.field_layers import (
 
 _ELSEWHERE = ("model", "layer", "member")
 _TYPICAL_CAR_M = 4.5
+_STACK_PARTS: dict[str, Part] = {
+    "Slice in view": "current slice",
+    "Visible area": "visible area",
+}
+_IMAGE_PARTS: dict[str, Part] = {
+    "Image": "current slice",
+    "Visible area": "visible area",
+}
 
 
 class FieldForm(QWidget):
@@ -49,9 +56,11 @@ class FieldForm(QWidget):
 
     def __init__(self, viewer: Any, session: Session) -> None:
         super().__init__()
-        self.image = LayerChoice(viewer, is_source_image, nothing="open an image first")
-        self._level = QComboBox()
-        self._part = QComboBox()
+        self._rows = QFormLayout()
+        self._source = SourceRows(
+            viewer, self._rows, stack_parts=_STACK_PARTS, image_parts=_IMAGE_PARTS
+        )
+        self.image = self._source.image
         self.model = ModelBox(session)
         self._member = QComboBox()
         self._layer = QComboBox()
@@ -62,14 +71,13 @@ class FieldForm(QWidget):
         self.bar = JobBar()
         self.look = StyleForm()
         self.pages = FieldPages(viewer)
-        self._rows = QFormLayout()
         self._offered: tuple[FieldLayer, ...] = ()
         self._is_filling = False
         self._prepare()
         self._set_tips()
         self._lay_out()
         self._connect()
-        self._on_image(self.image.layer())
+        self._source.offer()
         if session.model is None:
             self._suggest_model(self.image.layer())
         self._on_model(self.model.model())
@@ -83,7 +91,7 @@ class FieldForm(QWidget):
 
     def _prepare(self) -> None:
         self.follow.setChecked(True)
-        for box in (self._level, self._part, self._member, self._layer):
+        for box in (self._member, self._layer):
             box.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._layer.setMinimumContentsLength(12)
         self._layer.setPlaceholderText("this model has no fields")
@@ -92,8 +100,7 @@ class FieldForm(QWidget):
     def _set_tips(self) -> None:
         tips = {
             self.image: "The image or stack",
-            self._level: "Level of a multiscale image, by rows × columns",
-            self._part: "How much of the image goes through the network",
+            self._source.part_box: "How much of the image goes through the network",
             self.model: "Model whose inside is shown: for membranes, cars, …",
             self._member: "Which network of an ensemble",
             self._layer: "Which layer of the network",
@@ -107,10 +114,6 @@ class FieldForm(QWidget):
             part.setToolTip(tip)
 
     def _lay_out(self) -> None:
-        self._rows.setContentsMargins(0, 0, 0, 0)
-        self._rows.addRow("Image", self.image)
-        self._rows.addRow("Level", self._level)
-        self._rows.addRow("Part", self._part)
         self._rows.addRow("Model", self.model)
         self._rows.addRow("Network", self._member)
         row = QHBoxLayout()
@@ -130,9 +133,9 @@ class FieldForm(QWidget):
         layout.addWidget(self.pages, stretch=1)
 
     def _connect(self) -> None:
-        self.image.layer_changed.connect(self._on_image)
+        self._source.image_changed.connect(self._on_image)
+        self._source.level_changed.connect(self._on_level)
         self.model.model_changed.connect(self._on_model)
-        self._level.currentIndexChanged.connect(self._on_level)
         self._member.currentIndexChanged.connect(self._on_member)
         self._layer.currentIndexChanged.connect(self._on_layer)
         self._filter.valueChanged.connect(self._tell)
@@ -175,16 +178,15 @@ class FieldForm(QWidget):
 
     def part(self) -> Part:
         """Give how much of the image to compute."""
-        chosen: Part = self._part.currentData()
-        return chosen
+        return self._source.part()
 
     def set_part(self, part: Part) -> None:
         """Choose how much of the image to compute."""
-        self._part.setCurrentIndex(self._part.findData(part))
+        self._source.set_part(part)
 
     def level(self) -> int:
         """Give the level of a multiscale image, 0 for others."""
-        return max(0, self._level.currentIndex())
+        return self._source.level()
 
     def set_running(self, is_running: bool) -> None:
         """Let nobody start a second run beside the first."""
@@ -204,20 +206,8 @@ class FieldForm(QWidget):
         if not self._is_filling:
             self.field_changed.emit()
 
-    def _on_image(self, image: Any) -> None:
-        """Offer what makes sense for the image."""
-        is_stack = image is not None and image.ndim > 2
-        before = self._part.currentData()
-        self._part.clear()
-        self._part.addItem("Slice in view" if is_stack else "Image", "current slice")
-        self._part.addItem("Visible area", "visible area")
-        self._part.setCurrentIndex(max(0, self._part.findData(before)))
-        self.follow.setVisible(is_stack)
-        has_levels = image is not None and image.multiscale
-        self._level.clear()
-        self._level.addItems(level_names(image) if has_levels else [])
-        self._rows.setRowVisible(self._level, has_levels)
-        self._on_level()
+    def _on_image(self) -> None:
+        self.follow.setVisible(self._source.is_stack)
 
     def _on_level(self) -> None:
         """Take the pixel size from the layer's units, where it has some."""

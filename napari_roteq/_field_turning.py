@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from napari_roteq._errors import JobError
 from napari_roteq._field_source import reader
 from napari_roteq._field_turn import Crop, crop_in_view, turn_recipe
-from napari_roteq._job_bar import JobBar
+from napari_roteq._job_bar import JobBar, leave_to_the_bar
 from napari_roteq._jobs import run, run_in_thread
 from napari_roteq._recipes import Recipe
-from napari_roteq._running import RunningJob
 from napari_roteq._segment_source import path_of
 from napari_roteq._session import ModelChoice
 from roteq_core.field_layers import FieldOptions
@@ -35,7 +33,6 @@ class Turning:
     def __init__(self, bar: JobBar, show: Callable[[TurnCurve], Any]) -> None:
         self._bar = bar
         self._show = show
-        self._then: RunningJob | None = None
         self.curve = TurnCurve()
 
     def start(
@@ -52,12 +49,12 @@ class Turning:
         crop = crop_in_view(viewer, image, level, car_length=usual if is_cars else None)
         curve = self.curve = TurnCurve()
         self._show(curve)
-        self._watch(
+        self._bar.watch(
             run_in_thread(
                 reader(crop.source, model, inverted=options.inverted),
                 crop.index,
                 on_result=lambda given: self._compute(given, crop, options, curve),
-                on_error=_leave_to_the_bar,
+                on_error=leave_to_the_bar,
                 title="Reading the image",
             )
         )
@@ -72,26 +69,14 @@ class Turning:
                 curve.add(report.values["angle"], report.values["changes"])
                 self._show(curve)
 
-        self._then = run(
-            "roteq_core.turns:iter_turn_image",
-            given,
-            options,
-            cars=crop.cars,
-            on_report=add,
-            on_error=_leave_to_the_bar,
-            title="Turning the image",
+        self._bar.watch_next(
+            run(
+                "roteq_core.turns:iter_turn_image",
+                given,
+                options,
+                cars=crop.cars,
+                on_report=add,
+                on_error=leave_to_the_bar,
+                title="Turning the image",
+            )
         )
-
-    def _watch(self, job: RunningJob) -> None:
-        """Show a job in the bar, and after it the one that it led to."""
-        self._then = None
-        self._bar.watch(job)
-        job.finished.connect(self._on_finished)
-
-    def _on_finished(self) -> None:
-        if self._then is not None:
-            self._watch(self._then)
-
-
-def _leave_to_the_bar(error: JobError) -> None:
-    """Show no notification: the job bar shows the error, with its details."""

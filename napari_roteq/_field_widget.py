@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from qtpy.QtCore import QTimer
-from qtpy.QtWidgets import QVBoxLayout, QWidget
+from qtpy.QtWidgets import QVBoxLayout
 
-from napari_roteq import _worker_process
 from napari_roteq._copy_buttons import CopyButtons
+from napari_roteq._dock_widget import JobWidget, warm_up
 from napari_roteq._errors import JobError, explain_exception
 from napari_roteq._field_filters import FieldFilters
 from napari_roteq._field_form import FieldForm
 from napari_roteq._field_results import Drawing, FieldResults, FieldStyle
 from napari_roteq._field_source import reader
 from napari_roteq._field_turning import Turning
+from napari_roteq._job_bar import leave_to_the_bar
 from napari_roteq._jobs import run_in_thread, run_planes
 from napari_roteq._model_choice import no_model
 from napari_roteq._newest import Newest
@@ -28,21 +29,11 @@ from roteq_core.field_layers import FieldLayer, FieldOptions, LayerField
 from roteq_core.turn_curve import TurnCurve
 
 
-class FieldWidget(QWidget):
-    """Show the vector field of any layer and filter of a model.
-
-    Parameters
-    ----------
-    napari_viewer : Viewer
-        Where the layers are.
-    session : Session, optional
-        The viewer's own by default.
-    """
+class FieldWidget(JobWidget):
+    """Show the vector field of any layer and filter of a model. See `JobWidget`."""
 
     def __init__(self, napari_viewer: Any, *, session: Session | None = None) -> None:
-        super().__init__()
-        self._viewer = napari_viewer
-        self._session = session or Session.of(napari_viewer)
+        super().__init__(napari_viewer, session=session)
         self._results: FieldResults | None = None
         self._keeping: set[RunningJob] = set()  # fields on their way into the store
         self._is_stale = False  # something else was chosen while a job ran
@@ -59,8 +50,7 @@ class FieldWidget(QWidget):
         layout.addWidget(self._form)
         layout.addWidget(self._copy)
         self._connect()
-        if read_settings().warm_up:
-            _worker_process.POOL.warm_up()
+        warm_up()
 
     def _connect(self) -> None:
         form = self._form
@@ -118,11 +108,6 @@ class FieldWidget(QWidget):
         return self._bar.is_running or is_drawing
 
     @property
-    def error(self) -> JobError | None:
-        """What went wrong in the last run, if anything did."""
-        return self._bar.error
-
-    @property
     def curve(self) -> TurnCurve:
         """How answers have changed while the image was turned."""
         return self._turning.curve
@@ -170,7 +155,7 @@ class FieldWidget(QWidget):
             filters=results.store.wanted(work.source.shape, number),
             focus=work.focus,
             on_plane=lambda index, found: self._keep(results, index, found),
-            on_error=_leave_to_the_bar,
+            on_error=leave_to_the_bar,
             title="Computing the field",
         )
         self._bar.watch(job)
@@ -276,7 +261,3 @@ class FieldWidget(QWidget):
 
 def _choose(results: FieldResults, *wanted: Any) -> Drawing:
     return results.choose(*wanted)
-
-
-def _leave_to_the_bar(error: JobError) -> None:
-    """Show no notification: the job bar shows the error, with its details."""

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 from napari.utils.notifications import show_info
-from qtpy.QtWidgets import QFileDialog, QVBoxLayout, QWidget
+from qtpy.QtWidgets import QFileDialog, QVBoxLayout
 
-from napari_roteq import _worker_process
 from napari_roteq._car_export import FORMATS, save_cars
 from napari_roteq._car_shapes import TABLE, cars_in_shapes
 from napari_roteq._copy_buttons import CopyButtons
+from napari_roteq._dock_widget import JobWidget, warm_up
 from napari_roteq._errors import JobError, explain_exception
 from napari_roteq._heading_cars import (
     ARROWS,
@@ -29,13 +29,12 @@ from napari_roteq._heading_form import HeadingForm
 from napari_roteq._heading_links import CarLinks
 from napari_roteq._heading_recipe import find_recipe, orient_recipe
 from napari_roteq._images import Index, planes_of
+from napari_roteq._job_bar import leave_to_the_bar
 from napari_roteq._jobs import run, run_in_thread
 from napari_roteq._layers import find_layer, tag, update_or_add
 from napari_roteq._model_choice import no_model
 from napari_roteq._recipes import Recipe
-from napari_roteq._running import RunningJob
 from napari_roteq._session import ModelChoice, Session
-from napari_roteq._settings import read_settings
 from roteq_core.config import OrientOptions
 from roteq_core.jobs import Report
 from roteq_core.tables import CarTable
@@ -53,24 +52,13 @@ class _Run:
     recipe: Recipe
 
 
-class HeadingWidget(QWidget):
-    """Give every car of an image its heading, with an error bar.
-
-    Parameters
-    ----------
-    napari_viewer : Viewer
-        Where the layers are.
-    session : Session, optional
-        The viewer's own by default.
-    """
+class HeadingWidget(JobWidget):
+    """Give every car of an image its heading, with an error bar. See `JobWidget`."""
 
     def __init__(self, napari_viewer: Any, *, session: Session | None = None) -> None:
-        super().__init__()
-        self._viewer = napari_viewer
-        self._session = session or Session.of(napari_viewer)
+        super().__init__(napari_viewer, session=session)
         self._run: _Run | None = None
         self._cars = CarTable()
-        self._then: RunningJob | None = None  # the job after the running one
         self._form = HeadingForm(napari_viewer, self._session)
         self._bar = self._form.bar
         self._links = CarLinks(napari_viewer, self._form.table)
@@ -79,8 +67,7 @@ class HeadingWidget(QWidget):
         layout.addWidget(self._form)
         layout.addWidget(self._copy)
         self._connect()
-        if read_settings().warm_up:
-            _worker_process.POOL.warm_up()
+        warm_up()
 
     def _connect(self) -> None:
         form = self._form
@@ -108,16 +95,6 @@ class HeadingWidget(QWidget):
         self._form.start.click()
 
     @property
-    def is_running(self) -> bool:
-        """Whether anything is still being computed."""
-        return self._bar.is_running
-
-    @property
-    def error(self) -> JobError | None:
-        """What went wrong in the last run, if anything did."""
-        return self._bar.error
-
-    @property
     def cars(self) -> CarTable:
         """The cars of the last run, with what was changed by hand since."""
         boxes = self._layer(BOXES)
@@ -139,10 +116,10 @@ class HeadingWidget(QWidget):
             planned.image,
             planned.index,
             on_result=lambda pixels: self._compute(planned, pixels),
-            on_error=_leave_to_the_bar,
+            on_error=leave_to_the_bar,
             title="Reading the image",
         )
-        self._watch(reading)
+        self._bar.watch(reading)
 
     def _plan(self) -> _Run:
         """Say what to do with what was chosen; errors name what is missing."""
@@ -192,25 +169,17 @@ class HeadingWidget(QWidget):
         return cars, cars
 
     def _compute(self, planned: _Run, pixels: np.ndarray) -> None:
-        self._then = run(
-            planned.job,
-            pixels,
-            *planned.args,
-            on_report=lambda report: self._on_report(planned, report),
-            on_result=lambda table: self._show(planned, table),
-            on_error=_leave_to_the_bar,
-            title="Finding headings",
+        self._bar.watch_next(
+            run(
+                planned.job,
+                pixels,
+                *planned.args,
+                on_report=lambda report: self._on_report(planned, report),
+                on_result=lambda table: self._show(planned, table),
+                on_error=leave_to_the_bar,
+                title="Finding headings",
+            )
         )
-
-    def _watch(self, job: RunningJob) -> None:
-        """Show a job in the bar, and after it the one that it led to."""
-        self._then = None
-        self._bar.watch(job)
-        job.finished.connect(self._on_finished)
-
-    def _on_finished(self) -> None:
-        if self._then is not None:
-            self._watch(self._then)
 
     def _on_report(self, planned: _Run, report: Report) -> None:
         if "table" in report.values:
@@ -303,7 +272,3 @@ class HeadingWidget(QWidget):
 
     def _recipe(self) -> Recipe | None:
         return None if self._run is None else self._run.recipe
-
-
-def _leave_to_the_bar(error: JobError) -> None:
-    """Show no notification: the job bar shows the error, with its details."""

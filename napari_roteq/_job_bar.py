@@ -48,6 +48,7 @@ class JobBar(QWidget):
     ):
         super().__init__(parent)
         self._job: RunningJob | None = None
+        self._next: RunningJob | None = None
         self._progress = QProgressBar()
         self._pause = QPushButton("Pause")
         self._pause.setToolTip("Hold the run; press again to go on")
@@ -116,6 +117,10 @@ class JobBar(QWidget):
         self._show_state()
         self.running_changed.emit(True)
 
+    def watch_next(self, job: RunningJob) -> None:
+        """Show a job that the present one led to, once that has ended."""
+        self._next = job
+
     def stop(self) -> None:
         """Stop the job and keep what it has done."""
         if self._job is not None and self._job.is_running:
@@ -125,6 +130,7 @@ class JobBar(QWidget):
 
     def abandon(self) -> None:
         """Stop the job and hear no more of it."""
+        self._next = None
         if self._job is not None and self._job.is_running:
             self._job.abandon()
             self._on_finished()
@@ -178,6 +184,8 @@ class JobBar(QWidget):
         self._clock.stop()
         self._show_idle("" if self._job is None else _ending(self._job))
         self.running_changed.emit(False)
+        if self._next is not None:
+            self.watch(self._next)
 
     def _show_state(self) -> None:
         if self._job is not None and self._job.is_running and not self._job.is_stopped:
@@ -196,6 +204,10 @@ class JobBar(QWidget):
         self._error.setText("" if error is None else f"⚠ {error.sentence}")
         self._error.setVisible(error is not None)
         self._copy.setVisible(error is not None)
+
+
+def leave_to_the_bar(error: JobError) -> None:
+    """Show no notification of an error: the bar shows it, with its details."""
 
 
 def _progress_text(job: RunningJob) -> str:

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from roteq_core.tables.files import sync_folder
+
 try:
     import fcntl
 except ImportError:  # Windows: a second program is not noticed there
@@ -107,7 +109,7 @@ class Journal:
                 os.ftruncate(self._file, size)
             if not size:
                 self.append({_KIND: VERSION, **header})
-                _sync_folder(path.parent)
+                sync_folder(path.parent)
         except BaseException:
             self.close()
             raise
@@ -159,7 +161,7 @@ def retire_journal(table: Path) -> None:
     finally:
         journal.close()
     path.unlink()
-    _sync_folder(table.parent)
+    sync_folder(table.parent)
 
 
 def aside_path(table: Path, when: str) -> Path:
@@ -189,12 +191,3 @@ def _line(record: Mapping[str, Any]) -> bytes:
 def _write_all(file: int, content: bytes) -> None:
     while content:
         content = content[os.write(file, content) :]
-
-
-def _sync_folder(folder: Path) -> None:
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

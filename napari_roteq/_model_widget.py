@@ -11,38 +11,29 @@ from qtpy.QtCore import Qt
 from qtpy.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QScrollArea,
     QVBoxLayout,
-    QWidget,
 )
 
 from napari_roteq._card_text import card_html, card_rows
-from napari_roteq._errors import JobError, explain_exception
-from napari_roteq._job_bar import JobBar
+from napari_roteq._dock_widget import JobWidget
+from napari_roteq._errors import explain_exception
+from napari_roteq._job_bar import JobBar, leave_to_the_bar
 from napari_roteq._jobs import run
 from napari_roteq._model_choice import FILE_FILTER, ModelBox
+from napari_roteq._rich_label import rich_label
 from napari_roteq._session import ModelChoice, Session
 
 
-class ModelWidget(QWidget):
-    """Choose a model, read its card, keep a copy.
-
-    Parameters
-    ----------
-    napari_viewer : Viewer
-        Whose widgets use the model.
-    session : Session, optional
-        The viewer's own by default.
-    """
+class ModelWidget(JobWidget):
+    """Choose a model, read its card, keep a copy. See `JobWidget`."""
 
     def __init__(self, napari_viewer: Any, *, session: Session | None = None) -> None:
-        super().__init__()
-        self._session = session or Session.of(napari_viewer)
+        super().__init__(napari_viewer, session=session)
         self._model = ModelBox(self._session)
         self._model.setToolTip("The model that the widgets of this viewer use")
-        self._card = _card_label()
+        self._card = rich_label()
         self._save = QPushButton("Save a copy …")
         self._save.setToolTip("Write the model, with its card, to another file")
         self._check = QPushButton("Check")
@@ -86,16 +77,6 @@ class ModelWidget(QWidget):
         """Do what the Check button does."""
         self._check.click()
 
-    @property
-    def is_running(self) -> bool:
-        """Whether the model is being checked."""
-        return self._bar.is_running
-
-    @property
-    def error(self) -> JobError | None:
-        """What went wrong in the last check, if anything did."""
-        return self._bar.error
-
     def _show(self, model: ModelChoice | None, details: Any = None) -> None:
         self._save.setEnabled(model is not None)
         self._check.setEnabled(model is not None)
@@ -115,7 +96,7 @@ class ModelWidget(QWidget):
             "roteq_core.serving:describe_model",
             model.path,
             on_result=lambda details: self._on_checked(model, details),
-            on_error=_leave_to_the_bar,
+            on_error=leave_to_the_bar,
             title="Running the self-test",
         )
         self._bar.watch(job)
@@ -141,16 +122,3 @@ class ModelWidget(QWidget):
             self._bar.show_error(explain_exception(error))
             return
         show_info(f"The model was written to {target}.")
-
-
-def _leave_to_the_bar(error: JobError) -> None:
-    """Show no notification: the job bar shows the error, with its details."""
-
-
-def _card_label() -> QLabel:
-    label = QLabel()
-    label.setWordWrap(True)
-    label.setTextFormat(Qt.TextFormat.RichText)
-    label.setAlignment(Qt.AlignmentFlag.AlignTop)
-    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    return label

@@ -7,9 +7,10 @@ from typing import Any
 
 from napari.layers import Layer
 from qtpy.QtCore import QTimer
-from qtpy.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from qtpy.QtWidgets import QStackedWidget, QVBoxLayout
 
 from napari_roteq._connections import connect_while_alive
+from napari_roteq._dock_widget import DockWidget
 from napari_roteq._errors import JobError, explain_exception
 from napari_roteq._model_choice import spelled
 from napari_roteq._review import ReviewQueue
@@ -34,21 +35,11 @@ from napari_roteq._segment_source import path_of
 from napari_roteq._session import Session
 
 
-class ReviewWidget(QWidget):
-    """Go through cars one by one, and set right what is wrong.
-
-    Parameters
-    ----------
-    napari_viewer : Viewer
-        Where the layers are.
-    session : Session, optional
-        The viewer's own by default.
-    """
+class ReviewWidget(DockWidget):
+    """Go through cars one by one, and set right what is wrong. See `DockWidget`."""
 
     def __init__(self, napari_viewer: Any, *, session: Session | None = None) -> None:
-        super().__init__()
-        self._viewer = napari_viewer
-        self._session = session or Session.of(napari_viewer)
+        super().__init__(napari_viewer, session=session)
         self._review: OpenReview | None = None
         self._error: JobError | None = None
         self._boxes: Layer | None = None  # what the cars came from

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from napari.utils.notifications import show_info
-from qtpy.QtWidgets import QApplication, QVBoxLayout, QWidget
+from qtpy.QtWidgets import QApplication, QVBoxLayout
 
-from napari_roteq._errors import JobError, explain_exception
+from napari_roteq._dock_widget import JobWidget
+from napari_roteq._errors import explain_exception
 from napari_roteq._images import current_index, planes_of
+from napari_roteq._job_bar import leave_to_the_bar
 from napari_roteq._jobs import run, run_in_thread
 from napari_roteq._layers import update_or_add
 from napari_roteq._score_form import ScoreForm
@@ -30,25 +32,14 @@ from roteq_core.metrics import LabelScore, MembraneScore
 from roteq_core.mistakes import Mistakes
 
 
-class ScoreWidget(QWidget):
-    """Compare membranes, cells or boxes of cars with the truth.
-
-    Parameters
-    ----------
-    napari_viewer : Viewer
-        Where the layers are.
-    session : Session, optional
-        The viewer's own by default.
-    """
+class ScoreWidget(JobWidget):
+    """Compare membranes, cells or boxes of cars with the truth. See `JobWidget`."""
 
     def __init__(self, napari_viewer: Any, *, session: Session | None = None) -> None:
-        super().__init__()
-        self._viewer = napari_viewer
-        self._session = session or Session.of(napari_viewer)
+        super().__init__(napari_viewer, session=session)
         self._pair: Pair | None = None
         self._score: MembraneScore | LabelScore | None = None
         self._layer: Any = None  # the prediction that was scored
-        self._then: Any = None  # the job after the running one
         self._form = ScoreForm(napari_viewer)
         self._bar = self._form.bar
         layout = QVBoxLayout(self)
@@ -76,16 +67,6 @@ class ScoreWidget(QWidget):
         """Do what the button for merges and splits does."""
         self._form.mistakes.click()
 
-    @property
-    def is_running(self) -> bool:
-        """Whether anything is still being computed."""
-        return self._bar.is_running
-
-    @property
-    def error(self) -> JobError | None:
-        """What went wrong in the last run, if anything did."""
-        return self._bar.error
-
     def _on_start(self) -> None:
         prediction, truth = self.value()
         try:
@@ -109,14 +90,14 @@ class ScoreWidget(QWidget):
         indices = predicted_planes(prediction, planes)
         if self._form.only_current():
             indices = [current_index(self._viewer, prediction, planes)]
-        self._watch(
+        self._bar.watch(
             run_in_thread(
                 iter_read_pair,
                 planes,
                 planes_of(truth),
                 indices,
                 on_result=self._on_read,
-                on_error=_leave_to_the_bar,
+                on_error=leave_to_the_bar,
                 title="Reading",
             )
         )
@@ -124,24 +105,16 @@ class ScoreWidget(QWidget):
     def _on_read(self, pair: Pair) -> None:
         name = "score_labels" if is_labels(self._layer) else "iter_score_stack"
         self._pair = pair
-        self._then = run(
-            f"roteq_core.metrics:{name}",
-            pair.prediction,
-            pair.truth,
-            on_result=self._on_scored,
-            on_error=_leave_to_the_bar,
-            title="Scoring",
+        self._bar.watch_next(
+            run(
+                f"roteq_core.metrics:{name}",
+                pair.prediction,
+                pair.truth,
+                on_result=self._on_scored,
+                on_error=leave_to_the_bar,
+                title="Scoring",
+            )
         )
-
-    def _watch(self, job: Any) -> None:
-        """Show a job in the bar, and after it the one that it led to."""
-        self._then = None
-        self._bar.watch(job)
-        job.finished.connect(self._on_finished)
-
-    def _on_finished(self) -> None:
-        if self._then is not None:
-            self._watch(self._then)
 
     def _on_scored(self, score: MembraneScore | LabelScore) -> None:
         assert self._pair is not None
@@ -159,13 +132,13 @@ class ScoreWidget(QWidget):
         if isinstance(score, MembraneScore):
             options["threshold"] = self._form.threshold()
             options["inverted"] = score.polarity.value == "cells"
-        self._watch(
+        self._bar.watch(
             run(
                 "roteq_core.mistakes:iter_mistakes",
                 pair.prediction,
                 pair.truth,
                 on_result=lambda mistakes: self._on_found(mistakes, pair),
-                on_error=_leave_to_the_bar,
+                on_error=leave_to_the_bar,
                 title="Looking for mistakes",
                 **options,
             )
@@ -201,7 +174,3 @@ class ScoreWidget(QWidget):
         has_score = self._score is not None and not is_running
         self._form.mistakes.setEnabled(has_score)
         self._form.copy.setEnabled(has_score)
-
-
-def _leave_to_the_bar(error: JobError) -> None:
-    """Show no notification: the job bar shows the error, with its details."""

@@ -8,7 +8,6 @@ from typing import Any
 from qtpy.QtCore import Qt, QTimer, Signal  # type: ignore[attr-defined]
 from qtpy.QtWidgets import (
     QCheckBox,
-    QComboBox,
     QFormLayout,
     QHBoxLayout,
     QLabel,
@@ -19,13 +18,12 @@ from qtpy.QtWidgets import (
 from superqt import QLabeledDoubleSlider
 
 from napari_roteq._form import Form
-from napari_roteq._images import level_names
 from napari_roteq._job_bar import JobBar
-from napari_roteq._layer_choice import LayerChoice, is_source_image
 from napari_roteq._model_choice import ModelBox, spelled
 from napari_roteq._segment_source import Part, pixel_size_nm
 from napari_roteq._session import Session
 from napari_roteq._settings import read_settings
+from napari_roteq._source_rows import SourceRows
 from roteq_core.config import SegmentOptions
 
 _ELSEWHERE = ("model", "cells", "direction", "threshold")
@@ -48,9 +46,11 @@ class SegmentForm(QWidget):
 
     def __init__(self, viewer: Any, session: Session) -> None:
         super().__init__()
-        self.image = LayerChoice(viewer, is_source_image, nothing="open an image first")
-        self._level = QComboBox()
-        self._part = QComboBox()
+        self._rows = QFormLayout()
+        self._source = SourceRows(
+            viewer, self._rows, stack_parts=_STACK_PARTS, image_parts=_IMAGE_PARTS
+        )
+        self.image = self._source.image
         self.model = ModelBox(session, "membranes")
         self._cells = QCheckBox("Cells")
         self._direction = QCheckBox("Direction")
@@ -59,16 +59,15 @@ class SegmentForm(QWidget):
         self.bar = JobBar()
         self.threshold = QLabeledDoubleSlider(Qt.Orientation.Horizontal)
         self.follow = QCheckBox("Segment slices as I scroll to them")
-        self._rows = QFormLayout()
         self._settling = QTimer(self)
         self._prepare()
         self._set_tips()
         self._lay_out()
         self._settling.timeout.connect(self.threshold_settled)
         self.threshold.valueChanged.connect(lambda: self._settling.start())
-        self.image.layer_changed.connect(self._on_layer)
-        self._level.currentIndexChanged.connect(self._on_level)
-        self._on_layer(self.image.layer())
+        self._source.image_changed.connect(self._on_image)
+        self._source.level_changed.connect(self._on_level)
+        self._source.offer()
 
     def _prepare(self) -> None:
         self._cells.setChecked(True)
@@ -83,9 +82,8 @@ class SegmentForm(QWidget):
     def _set_tips(self) -> None:
         tips = {
             self.image: "The image or stack to segment",
-            self._level: "Level of a multiscale image, by rows × columns",
-            self._part: "How much of the image to segment; in a stack the slice in "
-            "view comes first, also while you scroll",
+            self._source.part_box: "How much of the image to segment; in a stack the "
+            "slice in view comes first, also while you scroll",
             self.model: "Model that finds the membranes",
             self._cells: "Cut the image into cells, as a Labels layer",
             self._direction: "Draw which way membranes run, as a Vectors layer; color "
@@ -100,10 +98,6 @@ class SegmentForm(QWidget):
             part.setToolTip(tip)
 
     def _lay_out(self) -> None:
-        self._rows.setContentsMargins(0, 0, 0, 0)
-        self._rows.addRow("Image", self.image)
-        self._rows.addRow("Level", self._level)
-        self._rows.addRow("Part", self._part)
         self._rows.addRow("Model", self.model)
         self._rows.addRow("Also", _row(self._cells, self._direction))
         cutting = QFormLayout()
@@ -139,35 +133,22 @@ class SegmentForm(QWidget):
 
     def part(self) -> Part:
         """Give how much to segment."""
-        chosen: Part = self._part.currentData()
-        return chosen
+        return self._source.part()
 
     def set_part(self, part: Part) -> None:
         """Choose how much to segment."""
-        self._part.setCurrentIndex(self._part.findData(part))
+        self._source.set_part(part)
 
     def level(self) -> int:
         """Give the level of a multiscale image, 0 for others."""
-        return max(0, self._level.currentIndex())
+        return self._source.level()
 
     def set_running(self, is_running: bool) -> None:
         """Let nobody start a second run beside the first."""
         self.start.setEnabled(not is_running)
 
-    def _on_layer(self, layer: Any) -> None:
-        """Offer what makes sense for the layer."""
-        before = self._part.currentData()
-        is_stack = layer is not None and layer.ndim > 2
-        self._part.clear()
-        for name, part in (_STACK_PARTS if is_stack else _IMAGE_PARTS).items():
-            self._part.addItem(name, part)
-        self._part.setCurrentIndex(max(0, self._part.findData(before)))
-        self.follow.setVisible(is_stack)
-        self._level.clear()
-        has_levels = layer is not None and layer.multiscale
-        self._level.addItems(level_names(layer) if has_levels else [])
-        self._rows.setRowVisible(self._level, has_levels)
-        self._on_level()
+    def _on_image(self) -> None:
+        self.follow.setVisible(self._source.is_stack)
 
     def _on_level(self) -> None:
         """Take the pixel size from the layer's units, where it has some."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from qtpy.QtWidgets import QVBoxLayout, QWidget
+from qtpy.QtWidgets import QVBoxLayout
 
-from napari_roteq import _worker_process
 from napari_roteq._copy_buttons import CopyButtons
+from napari_roteq._dock_widget import JobWidget, warm_up
 from napari_roteq._errors import JobError, explain_exception
+from napari_roteq._job_bar import leave_to_the_bar
 from napari_roteq._jobs import run_in_thread, run_planes
 from napari_roteq._model_choice import no_model
 from napari_roteq._newest import Newest
@@ -24,21 +25,11 @@ from napari_roteq._view_follower import ViewFollower
 from roteq_core.config import SegmentOptions
 
 
-class SegmentWidget(QWidget):
-    """Segment the membranes of an image layer.
-
-    Parameters
-    ----------
-    napari_viewer : Viewer
-        Where the layers are.
-    session : Session, optional
-        The viewer's own by default.
-    """
+class SegmentWidget(JobWidget):
+    """Segment the membranes of an image layer. See `JobWidget`."""
 
     def __init__(self, napari_viewer: Any, *, session: Session | None = None) -> None:
-        super().__init__()
-        self._viewer = napari_viewer
-        self._session = session or Session.of(napari_viewer)
+        super().__init__(napari_viewer, session=session)
         self._results: Results | None = None
         self._form = SegmentForm(napari_viewer, self._session)
         self._bar = self._form.bar
@@ -50,8 +41,7 @@ class SegmentWidget(QWidget):
         layout.addWidget(self._copy)
         layout.addStretch()
         self._connect()
-        if read_settings().warm_up:
-            _worker_process.POOL.warm_up()
+        warm_up()
 
     def _connect(self) -> None:
         form = self._form
@@ -86,11 +76,6 @@ class SegmentWidget(QWidget):
     def is_running(self) -> bool:
         """Whether anything is still being computed."""
         return self._bar.is_running or self._cutter.is_busy
-
-    @property
-    def error(self) -> JobError | None:
-        """What went wrong in the last run, if anything did."""
-        return self._bar.error
 
     @property
     def results(self) -> Results | None:
@@ -140,7 +125,7 @@ class SegmentWidget(QWidget):
             options,
             focus=work.focus,
             on_plane=put,
-            on_error=_leave_to_the_bar,
+            on_error=leave_to_the_bar,
             title="Segmenting membranes",
         )
         self._watch(job)
@@ -167,7 +152,7 @@ class SegmentWidget(QWidget):
             job = run_in_thread(
                 results.iter_link,
                 on_finished=lambda: self._show(results),
-                on_error=_leave_to_the_bar,
+                on_error=leave_to_the_bar,
                 title="Linking cells",
             )
             self._watch(job)
@@ -188,7 +173,7 @@ class SegmentWidget(QWidget):
             threshold,
             focus=results.index_in_view(self._viewer),
             on_plane=put,
-            on_error=_leave_to_the_bar,
+            on_error=leave_to_the_bar,
             title="Cutting cells",
         )
         self._watch(job)
@@ -236,7 +221,3 @@ class SegmentWidget(QWidget):
 
 def _cut(results: Results, index: Any, threshold: float) -> Any:
     return results.cut(index, threshold)
-
-
-def _leave_to_the_bar(error: JobError) -> None:
-    """Show no notification: the job bar shows the error, with its details."""

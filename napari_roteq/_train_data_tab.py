@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from napari.layers import Labels, Layer, Shapes
-from qtpy.QtCore import Qt, Signal  # type: ignore[attr-defined]
+from qtpy.QtCore import Signal  # type: ignore[attr-defined]
 from qtpy.QtWidgets import (
     QComboBox,
     QFormLayout,
@@ -21,6 +21,7 @@ from qtpy.QtWidgets import (
 
 from napari_roteq._editors import Editor, editor_for
 from napari_roteq._layers import METADATA
+from napari_roteq._rich_label import rich_label
 from napari_roteq._segment_source import pixel_size_nm
 from napari_roteq._train_cars import car_pairs, read_car_files, read_car_layers
 from napari_roteq._train_data import (
@@ -56,7 +57,7 @@ class DataTab(QWidget):
         self.meaning = QComboBox()
         self.held_out = QComboBox()
         self.check = QPushButton("Check data")
-        self._report = _text()
+        self._report = rich_label()
         self._pages = QStackedWidget()
         self._rows = QFormLayout()
         self._fill()
@@ -218,12 +219,3 @@ def _folder() -> Editor:
     editor = editor_for(Path, {"folder": True})
     assert editor is not None
     return editor
-
-
-def _text() -> QLabel:
-    label = QLabel()
-    label.setWordWrap(True)
-    label.setTextFormat(Qt.TextFormat.RichText)
-    label.setAlignment(Qt.AlignmentFlag.AlignTop)
-    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    return label

@@ -8,13 +8,12 @@ from typing import Any
 
 import psutil  # type: ignore[import-untyped]
 from napari.utils.notifications import show_info
-from qtpy.QtWidgets import QFileDialog, QMessageBox, QTabWidget, QVBoxLayout, QWidget
+from qtpy.QtWidgets import QFileDialog, QMessageBox, QTabWidget, QVBoxLayout
 
-from napari_roteq import _worker_process
+from napari_roteq._dock_widget import JobWidget, warm_up
 from napari_roteq._errors import JobError, explain_exception
 from napari_roteq._model_choice import FILE_FILTER, choose_model
 from napari_roteq._session import Session
-from napari_roteq._settings import read_settings
 from napari_roteq._train_card_tab import CardTab
 from napari_roteq._train_controls import TrainControls
 from napari_roteq._train_curves_tab import CurvesTab
@@ -33,21 +32,11 @@ from roteq_core.run_folder import read_log
 from roteq_core.train_request import TrainRequest
 
 
-class TrainWidget(QWidget):
-    """Train a model for membranes or headings.
-
-    Parameters
-    ----------
-    napari_viewer : Viewer
-        Where the layers are.
-    session : Session, optional
-        The viewer's own by default; gets the trained model.
-    """
+class TrainWidget(JobWidget):
+    """Train a model for membranes or headings. See `JobWidget`."""
 
     def __init__(self, napari_viewer: Any, *, session: Session | None = None) -> None:
-        super().__init__()
-        self._viewer = napari_viewer
-        self._session = session or Session.of(napari_viewer)
+        super().__init__(napari_viewer, session=session)
         self.data = DataTab(napari_viewer)
         self.settings = SettingsTab(self._session)
         self.curves = CurvesTab(napari_viewer)
@@ -58,8 +47,7 @@ class TrainWidget(QWidget):
         self._tabs = QTabWidget()
         self._lay_out()
         self._connect()
-        if read_settings().warm_up:
-            _worker_process.POOL.warm_up()
+        warm_up()
 
     def _lay_out(self) -> None:
         self._tabs.addTab(self.data, "Data")
@@ -89,19 +77,9 @@ class TrainWidget(QWidget):
         trainer.discarded.connect(self._on_discarded)
 
     @property
-    def is_running(self) -> bool:
-        """Whether anything is read, tried, trained or saved."""
-        return self._bar.is_running
-
-    @property
     def is_training(self) -> bool:
         """Whether a model is being trained."""
         return self._trainer.is_training
-
-    @property
-    def error(self) -> JobError | None:
-        """What went wrong last, if anything did."""
-        return self._bar.error
 
     @property
     def run_folder(self) -> Path | None:

@@ -8,8 +8,7 @@ from typing import Any
 
 from qtpy.QtCore import QObject, Signal  # type: ignore[attr-defined]
 
-from napari_roteq._errors import JobError
-from napari_roteq._job_bar import JobBar
+from napari_roteq._job_bar import JobBar, leave_to_the_bar
 from napari_roteq._jobs import run, run_in_thread
 from napari_roteq._layer_choice import is_source_image
 from napari_roteq._running import RunningJob
@@ -61,7 +60,7 @@ class Trainer(QObject):
             run_in_thread(
                 reader,
                 on_result=then,
-                on_error=_leave_to_the_bar,
+                on_error=leave_to_the_bar,
                 title="Reading the data",
             )
         )
@@ -78,7 +77,7 @@ class Trainer(QObject):
             request,
             checked_pixels,
             on_result=then,
-            on_error=_leave_to_the_bar,
+            on_error=leave_to_the_bar,
             title="Trying a few steps",
         )
 
@@ -95,7 +94,7 @@ class Trainer(QObject):
                 folder,
                 layers,
                 on_result=lambda opened: self._train(opened, "iter_resume"),
-                on_error=_leave_to_the_bar,
+                on_error=leave_to_the_bar,
                 title="Opening the run",
             )
         )
@@ -109,7 +108,7 @@ class Trainer(QObject):
             *args,
             on_report=lambda report: self._on_report(planned, report),
             on_result=self.model_ready.emit,
-            on_error=_leave_to_the_bar,
+            on_error=leave_to_the_bar,
             title="Training",
         )
 
@@ -150,7 +149,7 @@ class Trainer(QObject):
                     path,
                     card,
                     on_result=self.saved.emit,
-                    on_error=_leave_to_the_bar,
+                    on_error=leave_to_the_bar,
                     title="Saving the model",
                 )
             )
@@ -195,7 +194,3 @@ class Trainer(QObject):
             )
             if job.error is None:  # the bar goes on showing an error
                 self._watch(keeping)
-
-
-def _leave_to_the_bar(error: JobError) -> None:
-    """Show no notification: the job bar shows the error, with its details."""

@@ -168,7 +168,7 @@ def test_colors_levels_and_lazy_stacks_are_read(viewer, widget, segment, stack):
 
 def test_coarser_level_lies_over_the_finest(viewer, widget, segment, stack):
     viewer.add_image([stack, stack[:, ::2, ::2]], name="levels", scale=(1, 3, 3))
-    widget._form._level.setCurrentIndex(1)
+    widget._form._source.level_box.setCurrentIndex(1)
     segment()
     membranes = result(viewer, "membranes")
     assert membranes.data.shape == (3, 20, 24)
