@@ -26,6 +26,7 @@ from roteq_core.jobs import Job, Report
 PATIENT = 1.0  # seconds without a report after which one is due
 DIVERGED = 4.0  # times the lowest loss of an epoch, for
 IN_A_ROW = 3  # epochs
+NEAR_ZERO = 0.5  # counts as the size of a loss about or below zero, if it is smaller
 
 
 class TrainingError(ValueError):
@@ -187,8 +188,10 @@ class TrainingRun:
     def _check_diverged(self) -> None:
         losses = [row["loss"] for row in self.log]
         # Several epochs in a row: short ones waver.
-        recent = min(losses[-IN_A_ROW:])
-        if recent <= max(DIVERGED * min(losses), losses[0]):
+        recent, lowest = min(losses[-IN_A_ROW:]), min(losses)
+        # The log of a density may well be below zero.
+        size = lowest if lowest > 0 else max(-lowest, NEAR_ZERO)
+        if recent <= max(lowest + (DIVERGED - 1) * size, losses[0]):
             return
         raise TrainingError(
             f"the loss diverges: {losses[-1]:.3g} at step {self.step} after "

@@ -263,6 +263,23 @@ def test_loss_that_grows_and_grows_ends_the_run_with_advice(tiny_config, tmp_pat
     assert load_trained(tmp_path, tiny_config).log
 
 
+def test_loss_below_zero_may_waver(tiny_config):
+    task = Scripted(tiny_config)
+    loss = task.loss
+
+    def wavering(network, batch):
+        found, parts = loss(network, batch)
+        return 0 * found - 1.4 + 0.05 * min(task.steps // 4, 1), parts
+
+    task.loss = wavering
+    config = TrainConfig(
+        steps=16, batch=1, crop=16, epoch_steps=2, learning_rate=1e-7, device="cpu"
+    )
+    log = drain(iter_train(task, config)).log
+    assert log[0]["loss"] == pytest.approx(-1.4)
+    assert log[-1]["loss"] == pytest.approx(-1.35)
+
+
 def test_labels_that_change_are_used_from_the_next_epoch_on(task, em, tmp_path):
     """A run that got new labels is resumed as if it had not been stopped."""
 
