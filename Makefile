@@ -34,6 +34,7 @@ format: $(READY)  ## Apply the fixes and the format that check asks for
 	$(PY) -m ruff format .
 
 bench: $(READY)  ## Measure speed and memory beside other implementations
+	-$(PY) -m pip install -q --no-deps -r benchmarks/requirements.txt
 	$(PY) -m benchmarks
 
 clean:  ## Remove what was built or cached; the venv stays

@@ -20,6 +20,7 @@ from benchmarks import cars, stack, tried
 from benchmarks.measure import THREADS, Effort
 from benchmarks.report import write_report
 from benchmarks.results import HERE, Results
+from benchmarks.rivals import equivariant
 from benchmarks.scaling import measure_scaling
 from benchmarks.side_by_side import race, weigh
 from benchmarks.targets import verdicts
@@ -40,6 +41,11 @@ def main() -> None:
         parser.error(f"sections are {SECTIONS}, got {unknown}")
     if options.rounds < 1:
         parser.error(f"rounds must be at least 1, got {options.rounds}")
+    if not equivariant.is_installed():
+        print(
+            "escnn is not installed and will be missing from the figures: "
+            "pip install --no-deps -r benchmarks/requirements.txt"
+        )
     torch.set_num_threads(THREADS)
     path = options.into or HERE / "results.json"
     if options.quick and options.into is None:
