@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from imageio import v3 as imageio
 
 from roteq_core.config import MembraneNetConfig, TurningConfig
 from roteq_core.model import Model, make_model
 from roteq_core.networks import build_network
-from roteq_core.synthetic import EMStack, em_stack
+from roteq_core.synthetic import EMStack, aerial_scene, em_stack
+from roteq_core.tables import Car, CarTable, read_cars, write_cars
 
 TINY = MembraneNetConfig(
     width=1, kernel_size=5, turning=TurningConfig(orientations=8, frequencies=2)
@@ -62,3 +65,38 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[..., CarTable]:
+    """Give a function that reads a text as a table of cars, from a file of a name."""
+
+    def read_text(text: str, name: str, **options: Any) -> CarTable:
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return read_cars(path, **options)
+
+    return read_text
+
+
+@pytest.fixture(scope="session")
+def drawn_frames(tmp_path_factory: Any) -> Callable[[tuple[int, int]], Path]:
+    """Give a function that draws three frames of a size, with their cars, as files."""
+
+    def draw(size: tuple[int, int]) -> Path:
+        path: Path = tmp_path_factory.mktemp("frames")
+        rows: list[Car] = []
+        for index in range(3):
+            scene = aerial_scene(
+                size, seed=index + 20, style="carpark", car_length_px=(28, 32)
+            )
+            name = f"frame_{index}.png"
+            imageio.imwrite(path / name, scene.image)
+            rows += [
+                Car(c.cx, c.cy, c.length, c.width, c.heading_cw_from_up_deg, file=name)
+                for c in scene.cars
+            ]
+        write_cars(CarTable(tuple(rows)), path / "cars.csv")
+        return path
+
+    return draw

@@ -18,16 +18,6 @@ UP = Car(100, 50, length=40, width=20, heading_cw_from_up_deg=0, label="car")
 RIGHT_CORNERS = [[120, 40], [120, 60], [80, 60], [80, 40]]
 
 
-@pytest.fixture
-def read(tmp_path):
-    def read_text(text, name, **kwargs):
-        path = tmp_path / name
-        path.write_text(text, encoding="utf-8")
-        return read_cars(path, **kwargs)
-
-    return read_text
-
-
 def numbers_of(corners, scale=(1, 1)):
     return " ".join(str(value) for value in (np.array(corners) / scale).ravel())
 

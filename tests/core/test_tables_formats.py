@@ -15,16 +15,6 @@ from roteq_core.tables import (
 RIGHT = Car(100, 50, length=40, width=20, heading_cw_from_up_deg=90, label="car")
 
 
-@pytest.fixture
-def read(tmp_path):
-    def read_text(text, name, **kwargs):
-        path = tmp_path / name
-        path.write_text(text, encoding="utf-8")
-        return read_cars(path, **kwargs)
-
-    return read_text
-
-
 SIZE = (200, 400)  # height, width
 DOTA = "imagesource:GoogleEarth\ngsd:0.12\n120 40 120 60 80 60 80 40 car 1\n"
 YOLO = "0 0.3 0.2 0.3 0.3 0.2 0.3 0.2 0.2\n"

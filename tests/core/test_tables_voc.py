@@ -17,16 +17,6 @@ from roteq_core.tables import (
 RIGHT = Car(100, 50, length=40, width=20, heading_cw_from_up_deg=90, label="car")
 
 
-@pytest.fixture
-def read(tmp_path):
-    def read_text(text, name, **kwargs):
-        path = tmp_path / name
-        path.write_text(text, encoding="utf-8")
-        return read_cars(path, **kwargs)
-
-    return read_text
-
-
 SIZE = (200, 400)  # height, width
 
 
