@@ -5,11 +5,14 @@ from pathlib import Path
 
 import numpy as np
 from imageio import v3 as imageio
+from qtpy.QtCore import QPoint
+from qtpy.QtWidgets import QApplication
 from skimage.draw import polygon
 
 from roteq_core.tables import MACHINE, Car, CarTable, box_corners, write_cars
 
 LENGTH, WIDTH = 40.0, 18.0
+FLIPPED = (2, 3, 7, 11, 16)  # of the twenty cars
 
 
 def cars(count=20, columns=5, seed=0, flipped=()):
@@ -68,3 +71,24 @@ def looks_flipped(loupe):
     step = min(shown.width(), shown.height()) // 8
     above, below = (shown.pixelColor(x, middle + s).lightness() for s in (-step, step))
     return above < below
+
+
+def settle(widget):
+    """Let the viewer draw."""
+    for _ in range(3):
+        QApplication.processEvents()
+    if widget.review is not None:
+        widget.review.draw()
+
+
+def on_canvas(viewer, widget, x, y):
+    """Give the point of the canvas where a pixel of the image is."""
+    row, column = widget.review.frame.to_world(x, y)
+    camera, size = viewer.scene.camera, viewer.canvas.size
+    down = (row - camera.center[-2]) * camera.zoom + size[0] / 2
+    right = (column - camera.center[-1]) * camera.zoom + size[1] / 2
+    return QPoint(round(right), round(down))
+
+
+def by_id(table):
+    return {car.id: car for car in table}
