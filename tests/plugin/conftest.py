@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
 TESTS = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(Path(__file__).parent))  # for `shown`
 
 
 class EventLoopGap:

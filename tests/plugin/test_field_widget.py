@@ -6,6 +6,7 @@ import pytest
 import tifffile
 from napari.layers import Image, Vectors
 from qtpy.QtWidgets import QApplication, QComboBox, QPushButton
+from shown import layer_with_role
 
 from napari_roteq._field_results import FieldStyle
 from napari_roteq._layers import METADATA
@@ -46,13 +47,7 @@ def wait(widget, qtbot):
 
 
 def field_of(viewer):
-    """Give the layer of the field, of which there must be one."""
-    (layer,) = [
-        layer
-        for layer in viewer.layers
-        if layer.metadata.get(METADATA, {}).get("role") == "vector field"
-    ]
-    return layer
+    return layer_with_role(viewer, "vector field")
 
 
 def error_of(widget):

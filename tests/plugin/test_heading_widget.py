@@ -8,10 +8,10 @@ from imageio import v3 as imageio
 from napari.layers import Shapes, Vectors
 from qtpy.QtCore import Qt
 from qtpy.QtWidgets import QApplication, QFileDialog
+from shown import layer_with_role, sentence_of
 
 from napari_roteq._heading_recipe import find_recipe
 from napari_roteq._heading_widget import HeadingWidget
-from napari_roteq._layers import METADATA
 from napari_roteq._model_choice import choose_model
 from napari_roteq._sample_data import FOLDER
 from roteq_core.config import FindOptions, OrientOptions
@@ -73,27 +73,16 @@ def press(widget, qtbot):
     return press
 
 
-def result(viewer, role):
-    """Give the layer of a role, of which there must be one."""
-    (layer,) = [
-        layer
-        for layer in viewer.layers
-        if layer.metadata.get(METADATA, {}).get("role") == role
-    ]
-    return layer
-
-
-def sentence(widget):
-    return "" if widget.error is None else widget.error.sentence
-
-
 def test_points_get_boxes_arrows_rows_and_a_rose(viewer, widget, press, pixels):
     place = {"scale": (3, 3), "translate": (10, 20), "rotate": 15}
     image = viewer.add_image(pixels, rgb=True, **place)
     viewer.add_points(PLACES, **place)
     press()
-    assert sentence(widget) == ""
-    boxes, arrows = result(viewer, "car boxes"), result(viewer, "car headings")
+    assert sentence_of(widget) == ""
+    boxes, arrows = (
+        layer_with_role(viewer, "car boxes"),
+        layer_with_role(viewer, "car headings"),
+    )
     assert (type(boxes), type(arrows)) == (Shapes, Vectors)
     for layer in (boxes, arrows):
         np.testing.assert_allclose(layer.scale, image.scale)
@@ -114,8 +103,8 @@ def test_second_run_updates_its_own_layers(viewer, widget, press, pixels):
     points.data = PLACES[:2]
     press()
     assert list(viewer.layers) == layers
-    assert len(result(viewer, "car boxes").data) == 2
-    assert len(result(viewer, "car headings").data) == 2
+    assert len(layer_with_role(viewer, "car boxes").data) == 2
+    assert len(layer_with_role(viewer, "car headings").data) == 2
     assert widget._form.table.model().rowCount() == 2
 
 
@@ -124,7 +113,7 @@ def test_rows_and_boxes_are_selected_together(viewer, widget, press, pixels):
     viewer.add_points(PLACES)
     press()
     press()  # links must not pile up
-    boxes, table = result(viewer, "car boxes"), widget._form.table
+    boxes, table = layer_with_role(viewer, "car boxes"), widget._form.table
     table.selectRow(1)
     assert set(boxes.selected_data) == {1}
     assert viewer.layers.selection.active is boxes
@@ -141,7 +130,10 @@ def test_colors_say_what_was_chosen(viewer, widget, press, pixels):
     viewer.add_image(pixels, rgb=True)
     viewer.add_points(PLACES)
     press()
-    boxes, arrows = result(viewer, "car boxes"), result(viewer, "car headings")
+    boxes, arrows = (
+        layer_with_role(viewer, "car boxes"),
+        layer_with_role(viewer, "car headings"),
+    )
     by_heading = boxes.edge_color.copy()
     widget._form.color_by.setCurrentText("Uncertainty")
     assert not np.allclose(boxes.edge_color, by_heading)
@@ -159,7 +151,7 @@ def test_file_gives_cars_that_keep_their_columns(
     widget._form.set_origin("file")
     widget._form.file.setText(str(tmp_path / "in.csv"))
     press()
-    assert sentence(widget) == ""
+    assert sentence_of(widget) == ""
     out = tmp_path / "out"
     monkeypatch.setattr(
         QFileDialog, "getSaveFileName", lambda *_: (str(out), "GeoJSON (*.geojson)")
@@ -175,12 +167,12 @@ def test_box_deleted_by_hand_is_not_exported(viewer, widget, press, pixels, tmp_
     viewer.add_image(pixels, rgb=True)
     viewer.add_points(PLACES)
     press()
-    boxes = result(viewer, "car boxes")
+    boxes = layer_with_role(viewer, "car boxes")
     boxes.selected_data = {0}
     boxes.remove_selected()
     for name in ("cars.csv", "cars.txt", "cars.xml"):
         widget.export(str(tmp_path / name))
-        assert sentence(widget) == ""
+        assert sentence_of(widget) == ""
         places = [(car.cy, car.cx) for car in read_cars(tmp_path / name)]
         np.testing.assert_allclose(places, PLACES[1:], atol=1e-3)
 
@@ -190,7 +182,7 @@ def test_plane_in_view_of_a_stack_is_used(viewer, widget, press, pixels):
     viewer.add_points([(0, 40, 30), (1, 20, 60)])
     viewer.dims.set_current_step(0, 1)
     press()
-    (corners,) = result(viewer, "car boxes").data
+    (corners,) = layer_with_role(viewer, "car boxes").data
     np.testing.assert_allclose(corners.mean(0), (1, 20, 60), atol=1e-6)
 
 
@@ -233,7 +225,7 @@ def test_missing_cars_are_said_in_a_sentence(
     viewer.add_image(pixels, rgb=True)
     widget._form.set_origin(origin)
     press()
-    assert advice in sentence(widget)
+    assert advice in sentence_of(widget)
 
 
 def test_without_a_model_it_says_what_to_do(viewer, pixels, qtbot, monkeypatch):
@@ -242,12 +234,12 @@ def test_without_a_model_it_says_what_to_do(viewer, pixels, qtbot, monkeypatch):
     widget = HeadingWidget(viewer)
     qtbot.addWidget(widget)
     widget.start()
-    assert "open a model file" in sentence(widget)
+    assert "open a model file" in sentence_of(widget)
 
 
 def test_without_an_image_it_says_what_to_do(widget, press):
     press()
-    assert "open one" in sentence(widget)
+    assert "open one" in sentence_of(widget)
 
 
 def test_cars_are_found_unless_the_user_has_some(viewer, widget, pixels):
@@ -282,7 +274,7 @@ def test_cars_are_really_found(viewer, widget, press):
     widget.set_value(replace(widget.value(), car_length_px=36.6))
     assert widget._form.origin() == "find"
     press()
-    assert sentence(widget) == ""
+    assert sentence_of(widget) == ""
     found = np.array([(car.cx, car.cy) for car in widget.cars])
     near = [np.hypot(*(found - place).T).min() < 12 for place in truth]
     assert len(truth) == 7
@@ -299,7 +291,7 @@ def test_cars_are_handed_over_to_the_review(viewer, widget, press, pixels, tmp_p
     press()
     widget._form.review.click()
     review = widget.review()
-    assert review._page.boxes.layer() is result(viewer, "car boxes")
+    assert review._page.boxes.layer() is layer_with_role(viewer, "car boxes")
     review.start()
     assert review.error is None
     assert review.queue.path == tmp_path / "town_cars.csv"
@@ -330,7 +322,7 @@ def test_rows_and_arrows_follow_a_review(
     viewer.open(tmp_path / "town.png", plugin="napari")
     viewer.add_points(PLACES)
     press()
-    arrows = result(viewer, "car headings")
+    arrows = layer_with_role(viewer, "car headings")
     headings, lines = rows_of(widget, "Heading"), np.array(arrows.data)
     rose = widget._form.rose.summary()
     review = widget.review()
@@ -347,7 +339,7 @@ def test_rows_and_arrows_follow_a_review(
     assert widget._form.rose.summary() != rose
     np.testing.assert_allclose(arrows.data[row, 1], -lines[row, 1], atol=1e-6)
     widget._form.table.selectRow(row)
-    assert set(result(viewer, "car boxes").selected_data) == {row}
+    assert set(layer_with_role(viewer, "car boxes").selected_data) == {row}
 
 
 def test_rows_follow_boxes_that_are_changed_by_hand(
@@ -356,11 +348,11 @@ def test_rows_follow_boxes_that_are_changed_by_hand(
     viewer.add_image(pixels, rgb=True)
     viewer.add_points(PLACES)
     press()
-    boxes, table = result(viewer, "car boxes"), widget._form.table
+    boxes, table = layer_with_role(viewer, "car boxes"), widget._form.table
     boxes.selected_data = {0}
     boxes.remove_selected()
     qtbot.waitUntil(lambda: table.model().rowCount() == 2, timeout=WAIT)
-    assert len(result(viewer, "car headings").data) == 2
+    assert len(layer_with_role(viewer, "car headings").data) == 2
     table.selectRow(1)
     (corners,) = [boxes.data[k] for k in boxes.selected_data]
     np.testing.assert_allclose(corners.mean(0), PLACES[2], atol=1e-6)
@@ -376,11 +368,11 @@ def test_rows_follow_boxes_that_are_changed_by_hand(
     boxes.add_paths(np.array([(1, 1), (5, 5)]))  # no box: the rows stay
     qtbot.wait(50)
     assert table.model().rowCount() == 2
-    viewer.layers.remove(result(viewer, "car headings"))
+    viewer.layers.remove(layer_with_role(viewer, "car headings"))
     boxes.selected_data = {1, 2}
     boxes.remove_selected()
     qtbot.waitUntil(lambda: table.model().rowCount() == 1, timeout=WAIT)
-    assert sentence(widget) == ""
+    assert sentence_of(widget) == ""
 
 
 def test_command_needs_cars_in_a_file(viewer, widget, press, pixels, tmp_path):
@@ -389,7 +381,7 @@ def test_command_needs_cars_in_a_file(viewer, widget, press, pixels, tmp_path):
     viewer.add_points(PLACES)
     press()
     widget._copy.command.click()
-    assert "export them" in sentence(widget)
+    assert "export them" in sentence_of(widget)
 
 
 def test_finding_with_other_options_takes_two_commands(viewer, model, tmp_path):

@@ -8,6 +8,7 @@ import pytest
 import tifffile
 from napari.layers import Image, Labels, Vectors
 from qtpy.QtWidgets import QApplication, QComboBox, QPushButton
+from shown import layer_with_role
 
 from napari_roteq._layers import METADATA
 from napari_roteq._segment_widget import SegmentWidget
@@ -54,16 +55,6 @@ def segment(widget, qtbot):
     return press
 
 
-def result(viewer, role):
-    """Give the layer of a role, of which there must be one."""
-    (layer,) = [
-        layer
-        for layer in viewer.layers
-        if layer.metadata.get(METADATA, {}).get("role") == role
-    ]
-    return layer
-
-
 def error_of(widget):
     return widget._bar._error.text()
 
@@ -81,8 +72,11 @@ def test_untouched_button_segments_the_slice_in_view(viewer, widget, segment, st
     widget._form.start.click()
     segment.wait()
     assert error_of(widget) == ""
-    membranes, cells = result(viewer, "membranes"), result(viewer, "cells")
-    direction = result(viewer, "direction")
+    membranes, cells = (
+        layer_with_role(viewer, "membranes"),
+        layer_with_role(viewer, "cells"),
+    )
+    direction = layer_with_role(viewer, "direction")
     kinds = [type(layer) for layer in (membranes, cells, direction)]
     assert kinds == [Image, Labels, Vectors]
     assert membranes.data.shape == cells.data.shape == stack.shape
@@ -102,21 +96,21 @@ def test_whole_stack_has_cells_that_keep_their_number(viewer, widget, segment, s
     stack[:] = stack[0]
     viewer.add_image(stack)
     segment("whole stack")
-    cells = result(viewer, "cells").data
+    cells = layer_with_role(viewer, "cells").data
     np.testing.assert_array_equal(cells[0], cells[1])
     np.testing.assert_array_equal(cells[0], cells[2])
-    assert result(viewer, "membranes").data.std(axis=(1, 2)).min() > 0
+    assert layer_with_role(viewer, "membranes").data.std(axis=(1, 2)).min() > 0
 
 
 def test_second_run_updates_its_own_layers(viewer, widget, segment, stack):
     viewer.add_image(stack)
     segment()
     first = list(viewer.layers)
-    before = result(viewer, "membranes").data.copy()
+    before = layer_with_role(viewer, "membranes").data.copy()
     viewer.dims.set_current_step(0, 0)
     segment()
     assert list(viewer.layers) == first
-    after = result(viewer, "membranes").data
+    after = layer_with_role(viewer, "membranes").data
     np.testing.assert_array_equal(after[1], before[1])
     assert after[0].std() > 0
 
@@ -127,7 +121,7 @@ def test_other_options_start_afresh(viewer, widget, segment, stack):
     widget.set_value(SegmentOptions(model=widget.value().model, inverted=True))
     viewer.dims.set_current_step(0, 0)
     segment()
-    assert not result(viewer, "membranes").data[1].any()
+    assert not layer_with_role(viewer, "membranes").data[1].any()
 
 
 def test_visible_area_is_segmented_where_it_lies(viewer, widget, segment, qtbot):
@@ -138,7 +132,7 @@ def test_visible_area_is_segmented_where_it_lies(viewer, widget, segment, qtbot)
     qtbot.wait(300)
     top, left = source.corner_pixels[0]
     segment("visible area")
-    membranes = result(viewer, "membranes in view")
+    membranes = layer_with_role(viewer, "membranes in view")
     assert max(membranes.data.shape) < 400
     np.testing.assert_allclose(membranes.translate, (10 + top, 20 + left))
 
@@ -170,7 +164,7 @@ def test_coarser_level_lies_over_the_finest(viewer, widget, segment, stack):
     viewer.add_image([stack, stack[:, ::2, ::2]], name="levels", scale=(1, 3, 3))
     widget._form._source.level_box.setCurrentIndex(1)
     segment()
-    membranes = result(viewer, "membranes")
+    membranes = layer_with_role(viewer, "membranes")
     assert membranes.data.shape == (3, 20, 24)
     np.testing.assert_allclose(membranes.scale, (1, 6, 6))
 
@@ -178,7 +172,7 @@ def test_coarser_level_lies_over_the_finest(viewer, widget, segment, stack):
 def test_threshold_cuts_the_cells_anew(viewer, widget, segment, stack, qtbot):
     viewer.add_image(stack)
     segment("whole stack")
-    cells = result(viewer, "cells")
+    cells = layer_with_role(viewer, "cells")
     before = [len(np.unique(plane)) for plane in cells.data]
     with qtbot.waitSignal(widget._form.threshold_settled, timeout=WAIT):
         widget._form.threshold.setValue(0.0)
@@ -210,7 +204,7 @@ def test_stop_keeps_what_is_finished(viewer, widget, segment, qtbot):
     done = widget._results.done
     assert (20,) in done
     assert len(done) < 40
-    assert result(viewer, "membranes").data[20].std() > 0
+    assert layer_with_role(viewer, "membranes").data[20].std() > 0
     assert widget._form.start.isEnabled()
 
 
@@ -274,7 +268,10 @@ def test_copied_python_makes_the_same(
     if part == "current slice":
         code += "np.savez('out', **result)\n"
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
-    membranes, cells = result(viewer, "membranes").data, result(viewer, "cells").data
+    membranes, cells = (
+        layer_with_role(viewer, "membranes").data,
+        layer_with_role(viewer, "cells").data,
+    )
     if part == "current slice":
         again = np.load(tmp_path / "out.npz")
         found = again["probability"], again["cells"]
@@ -301,7 +298,7 @@ def test_copied_command_makes_the_same(viewer, widget, segment, stack, tmp_path,
     subprocess.run(command, cwd=tmp_path, check=True)
     for ending, role in (("", "membranes"), ("_cells", "cells")):
         found = tifffile.imread(tmp_path / f"em_membranes{ending}.tif")
-        expected = result(viewer, role).data
+        expected = layer_with_role(viewer, role).data
         expected = expected[1] if part == "current slice" else expected
         np.testing.assert_allclose(found, expected, atol=1e-5)
 

@@ -12,10 +12,10 @@ from napari.layers import Shapes
 from qtpy.QtWidgets import QComboBox, QFileDialog, QMessageBox, QPushButton
 from safetensors.numpy import load_file
 from scipy import ndimage
+from shown import layers_with_role, sentence_of
 from skimage.morphology import skeletonize
 
 from napari_roteq import _worker_process
-from napari_roteq._layers import METADATA
 from napari_roteq._session import Session
 from roteq_core.card import read_card
 from roteq_core.card_text import CardText
@@ -92,18 +92,6 @@ def epochs(widget):
     return len(widget.curves.rows)
 
 
-def said(widget):
-    return "" if widget.error is None else widget.error.sentence
-
-
-def with_role(viewer, role):
-    return [
-        layer
-        for layer in viewer.layers
-        if layer.metadata.get(METADATA, {}).get("role") == role
-    ]
-
-
 def painted_like_a_person(truth, z, seed=0):
     """Paint a few strokes of 1 on membranes and of 2 in cells into one slice."""
     rng = np.random.default_rng(seed)
@@ -154,10 +142,10 @@ def test_a_few_strokes_on_one_slice_teach_all_others(seen, viewer, widget, wait,
     widget.set_value(TrainRequest("membranes", NET, train, card=CardText("fly")))
     widget.controls.start.click()
     wait()
-    assert said(widget) == ""
+    assert sentence_of(widget) == ""
     assert [row["step"] for row in widget.curves.rows] == [40, 80, 120, 160]
     assert max(row["pixels_right"] for row in widget.curves.rows) > 0.85
-    (preview,) = with_role(viewer, "prediction in training")
+    (preview,) = layers_with_role(viewer, "prediction in training")
     assert preview.data.max() > 0.5
     model = Session.of(viewer).model
     assert model.path == str(widget.run_folder / "model.safetensors")
@@ -210,18 +198,18 @@ def test_a_run_that_was_interrupted_ends_as_if_it_had_not(
     long_training(widget)
     widget.controls.start.click()
     wait()
-    assert said(widget) == ""
+    assert sentence_of(widget) == ""
     whole = widget.run_folder
     end = widget._bar._stop.click if how == "stop" else lambda: crash(widget)
     start_and_stop_after_an_epoch(widget, wait, end)
     parts, behind = widget.run_folder, epochs(widget)
     assert parts != whole
     assert behind < 8
-    assert ("compute process" in said(widget)) == (how == "crash")
+    assert ("compute process" in sentence_of(widget)) == (how == "crash")
     assert widget.controls.resume.isEnabled()
     widget.controls.resume.click()
     wait()
-    assert said(widget) == ""
+    assert sentence_of(widget) == ""
     assert [row["step"] for row in widget.curves.rows] == list(range(3, 25, 3))
     assert_same_weights(parts, whole)
     assert not widget.controls.resume.isEnabled()
@@ -246,7 +234,7 @@ def test_a_model_is_saved_with_the_card_that_was_written(
 ):
     widget.controls.start.click()
     wait()
-    assert said(widget) == ""
+    assert sentence_of(widget) == ""
     assert widget.card.value().pixel_size_nm == 4.0  # from the layer
     text = CardText("fly", "Membranes.", "Ten flies.", "CC0", "Blur.", 5.0)
     widget.card.set_value(text)
@@ -269,7 +257,7 @@ def test_stop_and_discard_leaves_nothing(viewer, widget, wait, stack, monkeypatc
     runs = widget.settings.runs_folder()
     assert list(runs.iterdir()) == []
     assert Session.of(viewer).model == before
-    assert with_role(viewer, "prediction in training") == []
+    assert layers_with_role(viewer, "prediction in training") == []
     assert widget.run_folder is None
     assert not widget.controls.resume.isEnabled()
 
@@ -306,7 +294,7 @@ def test_labels_painted_meanwhile_are_learnt_from(viewer, widget, wait, stack, q
     qtbot.waitUntil(lambda: any("in use from" in n for n in notes), timeout=WAIT)
     widget._bar._stop.click()
     wait()
-    assert said(widget) == ""
+    assert sentence_of(widget) == ""
     (run,) = widget._trainer.run.data.items
     assert run.planes == (0, 1, 2, 3)
     assert [run.planes[part.plane] for part in run.held] == [2]
@@ -327,7 +315,7 @@ def test_a_run_of_another_day_is_opened_from_its_folder(
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(folder))
     widget.controls.open_run.click()
     wait()
-    assert said(widget) == ""
+    assert sentence_of(widget) == ""
     assert widget.value() == asked
     assert widget.curves.rows[-1]["step"] == 24
     assert [layer.name for layer in viewer.layers] == ["raw prediction in training"]
@@ -336,7 +324,7 @@ def test_a_run_of_another_day_is_opened_from_its_folder(
 def test_what_is_no_run_is_not_opened(widget, wait, tmp_path):
     widget.resume(tmp_path)
     wait()
-    assert "does not describe a run" in said(widget)
+    assert "does not describe a run" in sentence_of(widget)
 
 
 def test_window_answers_while_it_trains(
@@ -359,7 +347,7 @@ def test_window_answers_while_it_trains(
             widget.controls.start.click()
             wait()
         gaps.append(event_loop_gap.own)
-        assert said(widget) == ""
+        assert sentence_of(widget) == ""
         assert epochs(widget) == 4
     assert min(gaps) <= 0.2, gaps
 
@@ -368,7 +356,7 @@ def test_the_check_tells_what_was_found_and_what_it_takes(viewer, widget, wait, 
     image, _ = stack
     widget.data.check.click()
     wait()
-    assert said(widget) == ""
+    assert sentence_of(widget) == ""
     report = widget.data.report()
     for part in (
         "4 labelled slices of 64 × 96",
@@ -381,7 +369,7 @@ def test_the_check_tells_what_was_found_and_what_it_takes(viewer, widget, wait, 
     ):
         assert part in report
     assert widget.run_folder is None
-    (held,) = with_role(viewer, "held out")
+    (held,) = layers_with_role(viewer, "held out")
     assert isinstance(held, Shapes)
     (box,) = held.data
     np.testing.assert_allclose(box[:, 0], 3)
@@ -394,7 +382,7 @@ def test_full_labels_are_found_out_and_scored_by_cells(viewer, widget, wait):
     viewer.open_sample("napari-roteq", "em-stack")
     widget.data.check.click()
     wait()
-    assert said(widget) == ""
+    assert sentence_of(widget) == ""
     report = widget.data.report()
     assert "numbered cells, 0 between them is membrane" in report
     assert "Held out: slices 8-9" in report
@@ -409,7 +397,7 @@ def test_mistakes_name_the_layer_at_fault(viewer, widget, wait, stack):
             widget.data.membranes.set_pair(0, image, layer)
         widget.controls.start.click()
         wait()
-        return said(widget)
+        return sentence_of(widget)
 
     empty = viewer.add_labels(
         np.zeros_like(labels.data), name="empty", scale=image.scale, units="nm"
@@ -444,11 +432,11 @@ def test_several_images_are_learnt_from(viewer, widget, wait, stack):
     widget.data.membranes.set_pair(1, second, drawn)
     widget.controls.start.click()
     wait()
-    assert said(widget) == ""
+    assert sentence_of(widget) == ""
     assert widget.curves.rows[-1]["step"] == 6
     data = Session.of(viewer).model.card["training"]["data"]
     assert data["shapes"] == [[4, 64, 96], [1, 64, 80]]
-    assert len(with_role(viewer, "held out")) == 2
+    assert len(layers_with_role(viewer, "held out")) == 2
 
 
 def test_a_folder_is_learnt_from(viewer, widget, wait, stack, tmp_path):
@@ -460,12 +448,12 @@ def test_a_folder_is_learnt_from(viewer, widget, wait, stack, tmp_path):
     widget.data.origin.setCurrentIndex(1)
     widget.controls.start.click()
     wait()
-    assert "no folder of images yet" in said(widget)
+    assert "no folder of images yet" in sentence_of(widget)
     widget.data.images.set_value(tmp_path / "images")
     widget.data.labels.set_value(tmp_path / "labels")
     widget.controls.start.click()
     wait()
-    assert said(widget) == ""
+    assert sentence_of(widget) == ""
     assert not widget.controls.update_labels.isEnabled()
     assert widget.curves.rows[-1]["step"] == 6
 
@@ -479,7 +467,7 @@ def test_fine_tuning_starts_from_a_model(viewer, widget, wait, stack, membrane_m
     assert not widget.settings.membrane_net.isEnabled()
     widget.controls.start.click()
     wait()
-    assert said(widget) == ""
+    assert sentence_of(widget) == ""
     card = Session.of(viewer).model.card
     assert card["training"]["start_from"] == membrane_model
     assert card["networks"][0]["kernel_size"] == 3  # the model's, not the form's
@@ -515,14 +503,14 @@ def test_headings_are_learnt_from_reviewed_boxes(viewer, widget, wait, qtbot):
     assert widget.value() == asked
     widget.data.check.click()
     wait()
-    assert said(widget) == ""
+    assert sentence_of(widget) == ""
     assert "Left out: 5 not reviewed" in widget.data.report()
     widget.controls.start.click()
     wait()
-    assert said(widget) == ""
-    (held,) = with_role(viewer, "held out")
+    assert sentence_of(widget) == ""
+    (held,) = layers_with_role(viewer, "held out")
     assert len(held.data) == 1
-    (arrows,) = with_role(viewer, "prediction in training")
+    (arrows,) = layers_with_role(viewer, "prediction in training")
     run = widget._trainer.run.data.items[0]
     assert len(arrows.data) == sum(run.held) > 0
     assert len(run.cars) <= count - 5
@@ -538,25 +526,25 @@ def test_a_run_of_cars_opened_from_its_folder_shows_its_arrows_at_once(
     asked = TrainRequest("cars", CARS, replace(TRAIN, batch=4), synthetic=0)
     widget.set_value(asked)
     start_and_stop_after_an_epoch(widget, wait, widget._bar._stop.click)
-    (arrows,) = with_role(viewer, "prediction in training")
+    (arrows,) = layers_with_role(viewer, "prediction in training")
     before = np.array(arrows.data)
     folder, widget._trainer.run = widget.run_folder, None
     for role in ("prediction in training", "held out"):
-        viewer.layers.remove(*with_role(viewer, role))
+        viewer.layers.remove(*layers_with_role(viewer, role))
     at_once = {}
 
     def look(planned):  # no step is taken yet
         for role in ("prediction in training", "held out"):
-            (layer,) = with_role(viewer, role)
+            (layer,) = layers_with_role(viewer, role)
             at_once[role] = np.array(layer.data)
 
     widget._trainer.began.connect(look)
     widget.resume(folder)
     wait()
-    assert said(widget) == ""
+    assert sentence_of(widget) == ""
     np.testing.assert_allclose(at_once["prediction in training"], before)
     assert len(at_once["held out"]) == 1
-    (arrows,) = with_role(viewer, "prediction in training")
+    (arrows,) = layers_with_role(viewer, "prediction in training")
     assert len(arrows.data) == len(before)  # and they go on turning
     assert not np.allclose(arrows.data, before)
 
@@ -570,8 +558,8 @@ def test_boxes_nobody_can_learn_from_are_named(viewer, widget, wait):
     widget.set_value(TrainRequest("cars", CARS, TRAIN))
     widget.controls.start.click()
     wait()
-    assert "“aerial_scene true cars” has no car to learn from" in said(widget)
-    assert "rejected" in said(widget)
+    assert "“aerial_scene true cars” has no car to learn from" in sentence_of(widget)
+    assert "rejected" in sentence_of(widget)
 
 
 def test_presets_fill_the_form_and_stop_early(widget):
