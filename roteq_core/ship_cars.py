@@ -7,6 +7,8 @@ which can be seen by eye, are listed here and turned around. None of the test ro
 from __future__ import annotations
 
 import dataclasses
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +43,14 @@ WRONG_WAY = {
     ("frame_122.jpg", 747.38, 102.31),
     ("frame_122.jpg", 747.47, 42.06),
 }
-TRAIN_SHIPPED: TrainConfig = dataclasses.replace(
+_FIRST_LEG = dataclasses.replace(
     CAR_PRESETS["best"].train, steps=6000, learning_rate=4e-3, average=0.15, patience=0
+)
+LEGS: tuple[TrainConfig, ...] = (
+    _FIRST_LEG,
+    dataclasses.replace(
+        _FIRST_LEG, steps=9000, learning_rate=3e-3, intensity=0.55, seed=1
+    ),
 )
 DRAWN_CHECKS = 400
 _SHOWN = ("cars", "mean_deg", "median_deg", "share_under_15", "share_above_150")
@@ -62,10 +70,8 @@ def iter_ship_cars(
     data: Path,
     *,
     start_from: str | None = None,
-    config: TrainConfig = TRAIN_SHIPPED,
+    legs: Sequence[TrainConfig] = LEGS,
     synthetic: int = CAR_PRESETS["best"].synthetic,
-    folder: Path | None = None,
-    resume: bool = False,
 ) -> Job[Model]:
     """Train a heading model as the shipped one was, fit its error bars and score it.
 
@@ -75,26 +81,32 @@ def iter_ship_cars(
         With `cars.csv` and `frames/`.
     start_from : str, optional
         Name or file of a model to start from; from nothing if not given.
-    config : TrainConfig
+    legs : sequence of TrainConfig
+        Trainings, each of which starts from the one before.
     synthetic : int
         How many drawn cars to learn from besides.
-    folder, resume
-        See `iter_train`.
     """
     learnt, checked = shipped_frames(data)
-    model = yield from iter_train_cars(
-        learnt,
-        held=checked,
-        network=CAR_NETS["wide"],
-        config=config,
-        synthetic=synthetic,
-        name="cars",
-        folder=folder,
-        resume=resume,
-        start_from=start_from,
-    )
-    recipe = {**dataclasses.asdict(config), "start": start_from, "drawn": synthetic}
-    return (yield from iter_finished(model, data, {"recipe": recipe}))
+    with tempfile.TemporaryDirectory() as folder:
+        start = start_from
+        for leg in legs:
+            model = yield from iter_train_cars(
+                learnt,
+                held=checked,
+                network=CAR_NETS["wide"],
+                config=leg,
+                synthetic=synthetic,
+                name="cars",
+                start_from=start,
+            )
+            start = str(Path(folder) / "leg.safetensors")
+            model.save(start)
+    record = {
+        "start": Path(start_from).name if start_from else "nothing",
+        "drawn": synthetic,
+        "legs": [dataclasses.asdict(leg) for leg in legs],
+    }
+    return (yield from iter_finished(model, data, record))
 
 
 def shipped_frames(data: Path) -> tuple[CarFrames, CarFrames]:
@@ -128,6 +140,14 @@ def iter_finished(model: Model, data: Path, training: dict[str, Any]) -> Job[Mod
 
     Error bars are fitted to the checked real cars and to drawn ones of the styles that
     were left out. The test rows are looked at for the scores alone.
+
+    Parameters
+    ----------
+    model : Model
+    data : path
+        With `cars.csv` and `frames/`.
+    training : dict
+        What the card tells of the training; `drawn` is the number of drawn cars.
     """
     learnt, checked = shipped_frames(data)
     real = frame_patches(checked, "real")
@@ -149,15 +169,14 @@ def iter_finished(model: Model, data: Path, training: dict[str, Any]) -> Job[Mod
         yield Report(3, 4, f"test rows turned by {turn:g}°")
     scores["test_one_reading"] = _scores(model, test, copies=1)
     seen = sum(frame_patches(learnt, "real").weights)
-    drawn_count = training.get("recipe", {}).get("drawn", 0)
     return with_card(
         model,
         name="cars",
         data=f"Real: {seen:.0f} cars (parked ones counted once) of "
         f"{len(learnt.images)} frames of one drone video of a roundabout; seven labels "
-        f"that named the rear were turned around. Drawn: {drawn_count} crops of ten "
-        "synthetic styles and of plain sketches, some with the sun on the windscreen; "
-        "the styles winter and tropics were left out.",
+        f"that named the rear were turned around. Drawn: {training['drawn']} crops of "
+        "ten synthetic styles and of plain sketches, some with the sun on the "
+        "windscreen; the styles winter and tropics were left out.",
         training=training,
         scores=scores,
         **_CARD,
@@ -174,8 +193,6 @@ def _scores(
 
 def _iter_sample(model: Model) -> Job[dict[str, float]]:
     """Score the cars of the sample scene that can be seen."""
-    import tempfile
-
     scene = sample_aerial_scene()
     shown = [c for c in scene.cars if c.is_car and c.visible >= 0.5]
     table = CarTable(tuple(Car(c.cx, c.cy, c.length) for c in shown))

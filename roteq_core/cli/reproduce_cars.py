@@ -78,13 +78,17 @@ def reproduce_cars(
 def _ship(data: Path, output: Path, start: str | None, steps: int | None) -> None:
     import dataclasses
 
-    from roteq_core.ship_cars import TRAIN_SHIPPED, iter_ship_cars
+    from roteq_core.ship_cars import LEGS, iter_ship_cars
 
-    config = TRAIN_SHIPPED
+    legs = list(LEGS)
     if steps:
-        epoch = min(steps, config.epoch_steps)
-        config = dataclasses.replace(config, steps=steps, epoch_steps=epoch)
-    job = iter_ship_cars(data, start_from=start, config=config)
+        legs = [
+            dataclasses.replace(
+                leg, steps=steps, epoch_steps=min(steps, leg.epoch_steps)
+            )
+            for leg in legs
+        ]
+    job = iter_ship_cars(data, start_from=start, legs=legs)
     model = follow(job, "train cars", lambda r: r.text if "loss" in r.values else None)
     model.save(output)
     for name, scores in model.card.scores.items():
