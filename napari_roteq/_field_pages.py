@@ -67,7 +67,11 @@ class FieldPages(QTabWidget):
                 "in view, or the middle), let the model answer, turn its answers back, "
                 "and see how much they change; beside it an ordinary network",
             ),
-            (self.curve, "0 is the same answer at any angle"),
+            (
+                self.curve,
+                "0 is the same answer at any angle; dotted is what reading the image "
+                "between its pixels does, without a turn",
+            ),
         )
         for part, tip in tips:
             part.setToolTip(tip)

@@ -104,17 +104,22 @@ class FiltersPlot(Plot):
 
 
 class TurnPlot(SweepPlot):
-    """How much an answer changes while the image is turned, one line a model."""
+    """How much an answer changes while the image is turned, one line a model.
+
+    Dotted lines tell how much of it reading the image between its pixels does alone.
+    """
 
     margins = (60, 46, 20, 10)
 
     def __init__(self, viewer: Any) -> None:
+        self._reading: dict[str, np.ndarray] = {}
         super().__init__(viewer, x_label="image turned by (degrees, clockwise)")
 
     def show_curve(self, curve: TurnCurve) -> None:
         """Show what is known so far."""
         unit = curve.quantity.partition("(")[2].rstrip(")")
         self._labels = (self._labels[0], f"change ({unit})" if unit else "change")
+        _, self._reading = curve.reading_lines()
         self.show_lines(*curve.lines())
 
     def _draw(self, axes: Axes) -> None:
@@ -128,6 +133,10 @@ class TurnPlot(SweepPlot):
             is_ours = place == len(pairs) - 1
             width = 2.2 if is_ours else 1.4
             axes.plot(self._x, y, color=color, label=name, marker=".", lw=width)
+            if name in self._reading:
+                axes.plot(self._x, self._reading[name], ":", color=color, lw=width)
+        if self._reading:
+            axes.plot([], [], ":", color="gray", label="by reading between pixels")
         highest = max((y.max() for y in self._lines.values() if len(y)), default=0.0)
         axes.set_ylim(0, 1.4 * highest or 1.0)  # room for the legend
         if self._lines:

@@ -66,7 +66,8 @@ class Turning:
         def add(report: Report) -> None:
             if "changes" in report.values:
                 curve.quantity = report.values["quantity"]
-                curve.add(report.values["angle"], report.values["changes"])
+                values = report.values
+                curve.add(values["angle"], values["changes"], values["reading"])
                 self._show(curve)
 
         self._bar.watch_next(

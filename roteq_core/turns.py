@@ -2,8 +2,13 @@
 
 An equivariant model gives the same answer, turned. The answer is turned back and
 compared with that to the upright image: a map on the disc that every turned copy shows,
-a heading in degrees, or a vector of numbers. Angles that are no quarter turns read the
-image between its pixels, which changes every model's answer a little.
+a heading in degrees, or a vector of numbers.
+
+Angles that are no quarter turns read the image between its pixels, which changes every
+model's answer. How much is measured apart: the image is turned forth and back, so that
+it is upright but was read between pixels, and the answer to it is compared. It was then
+read twice, where a turned image is read once, and its answer once. Headings have no
+such measure: crops of cars are read between pixels at any angle.
 """
 
 from __future__ import annotations
@@ -45,8 +50,9 @@ _QUANTITIES = {
     "cars": "median change of heading (degrees)",
 }
 
-# Gives the change at an angle in radians, from the upright image.
-Change = Callable[[float], float]
+# Gives the change at an angle in radians, from the upright image, and that by reading
+# the image between its pixels alone, where it can be told.
+Change = Callable[[float], tuple[float, float | None]]
 
 
 def iter_turn_image(
@@ -78,8 +84,8 @@ def iter_turn_image(
     Yields
     ------
     Report
-        One for each angle; `values` has "angle" (degrees), "changes" (of each model)
-        and "quantity".
+        One for each angle; `values` has "angle" (degrees), "changes" (of each model),
+        "reading" (the same by reading between pixels alone) and "quantity".
 
     Returns
     -------
@@ -103,9 +109,12 @@ def iter_turn_image(
         }
         for step in range(steps + 1):
             angle = 360 * step / steps
-            found = {name: at(math.radians(angle)) for name, at in changes.items()}
-            curve.add(angle, found)
-            values = {"angle": angle, "changes": found, "quantity": curve.quantity}
+            both = {name: at(math.radians(angle)) for name, at in changes.items()}
+            found = {name: change for name, (change, _) in both.items()}
+            reading = {name: r for name, (_, r) in both.items() if r is not None}
+            curve.add(angle, found, reading)
+            values = {"angle": angle, "changes": found, "reading": reading}
+            values["quantity"] = curve.quantity
             yield Report(step, steps, f"turned by {angle:g}°", values)
     except GeneratorExit:
         return curve
@@ -197,20 +206,45 @@ def _map_change(model: Model, square: np.ndarray, device: torch.device) -> Chang
     edges = [(0, 0), (edge, edge), (edge, edge)]
     image = torch.from_numpy(np.pad(square, edges)).to(device)
 
-    def answer(angle: float) -> Tensor:
-        turned = turn_image(image, angle, mode="bicubic")
+    def answer(seen: Tensor) -> Tensor:
         with torch.inference_mode():
-            found = [_map_of(network, turned[None]) for network in model.networks]
-        return turn_image(torch.stack(found).mean(0), -angle, mode="bicubic")
+            found = [_map_of(network, seen[None]) for network in model.networks]
+        return torch.stack(found).mean(0)
 
-    upright = answer(0.0)
+    upright = answer(image)
     inside = _disc(upright.shape[-1], _SHARE * side / canvas).to(device)
 
-    def change(angle: float) -> float:
-        gap = (answer(angle) - upright)[inside]
-        return float(gap.square().mean().sqrt())
+    def gap(found: Tensor) -> float:
+        return float((found - upright)[inside].square().mean().sqrt())
+
+    reading = _reading_of(image, lambda again: gap(answer(again)))
+
+    def change(angle: float) -> tuple[float, float]:
+        turned = answer(turn_image(image, angle, mode="bicubic"))
+        return gap(turn_image(turned, -angle, mode="bicubic")), reading(angle)
 
     return change
+
+
+def _reading_of(
+    image: Tensor, gap: Callable[[Tensor], float]
+) -> Callable[[float], float]:
+    """Measure what reading between pixels does: the image turned forth and back.
+
+    Angles a quarter turn apart read at the same places, so each is computed once; none
+    is at quarter turns themselves.
+    """
+    known: dict[float, float] = {0.0: 0.0}
+
+    def reading(angle: float) -> float:
+        rest = round(math.degrees(angle) % 90, 6) % 90
+        if rest not in known:
+            turned = turn_image(image, math.radians(rest), mode="bicubic")
+            back = turn_image(turned, -math.radians(rest), mode="bicubic")
+            known[rest] = gap(back)
+        return known[rest]
+
+    return reading
 
 
 def _map_of(network: nn.Module, image: Tensor) -> Tensor:
@@ -233,15 +267,23 @@ def _vector_change(model: Model, square: np.ndarray, device: torch.device) -> Ch
     disc = _disc(len(square), 1.0)
     image = torch.where(disc, torch.from_numpy(square), 0.0).to(device)
 
-    def answer(angle: float) -> Tensor:
-        turned = turn_image(image, angle, mode="bicubic")[None, None]
+    def answer(seen: Tensor) -> Tensor:
+        given = seen[None, None]
         with torch.inference_mode():
-            found = [network.eval()(turned).flatten() for network in model.networks]
+            found = [network.eval()(given).flatten() for network in model.networks]
         return torch.stack(found).mean(0)
 
-    upright = answer(0.0)
+    upright = answer(image)
     size = float(upright.norm()) or 1.0
-    return lambda angle: float((answer(angle) - upright).norm()) / size
+
+    def gap(seen: Tensor) -> float:
+        return float((answer(seen) - upright).norm()) / size
+
+    reading = _reading_of(image, gap)
+    return lambda angle: (
+        gap(turn_image(image, angle, mode="bicubic")),
+        reading(angle),
+    )
 
 
 def _heading_change(
@@ -270,8 +312,8 @@ def _heading_change(
             "flat crop: center the view on a car"
         )
 
-    def change(angle: float) -> float:
+    def change(angle: float) -> tuple[float, None]:
         gap = np.abs(angles.difference(answer(angle), upright))
-        return float(np.rad2deg(np.nanmedian(gap)))
+        return float(np.rad2deg(np.nanmedian(gap))), None
 
     return change

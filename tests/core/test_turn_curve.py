@@ -22,6 +22,18 @@ def test_summary_leaves_out_the_upright_image():
     assert TurnCurve().summary() == ""
 
 
+def test_reading_between_pixels_is_told_beside_the_change():
+    curve = TurnCurve("change")
+    curve.add(90, {"ours": 1.0, "plain": 3.0}, {"ours": 0.0})
+    curve.add(45, {"ours": 2.0, "plain": 5.0}, {"ours": 0.5})
+    angles, lines = curve.reading_lines()
+    assert list(angles) == [45, 90]
+    assert {name: list(line) for name, line in lines.items()} == {"ours": [0.5, 0.0]}
+    assert curve.summary() == "ours 1.5 (reading 0.25), plain 4"
+    with pytest.raises(ValueError, match=r"reading must be of \['ours'\], got \[\]"):
+        curve.add(180, {"ours": 1.0, "plain": 3.0})
+
+
 def test_models_stay_the_same():
     curve = TurnCurve("change")
     curve.add(0, {"ours": 0.0})

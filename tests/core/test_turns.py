@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -13,6 +15,7 @@ from roteq_core.config import (
     TurningConfig,
 )
 from roteq_core.field_layers import FieldOptions
+from roteq_core.geometry import turn_image
 from roteq_core.jobs import drain
 from roteq_core.model import make_model
 from roteq_core.normalize import Normalization
@@ -66,6 +69,37 @@ def test_quarter_turns_change_the_plain_network_only(folder, image, tiny_file):
     assert found.quantity == "change of probability (RMS)"
 
 
+def test_reading_between_pixels_is_measured_apart(folder, image, tiny_file):
+    found = curve(image, str(tiny_file))
+    angles, lines = found.reading_lines()
+    quarters = angles % 90 == 0
+    np.testing.assert_array_equal(lines["tiny"][quarters], 0)
+    assert lines["tiny"][~quarters].min() > 1e-5
+    soft = torch.from_numpy(image)[None, None]
+    for _ in range(6):  # nothing is lost between the pixels of a soft image
+        soft = torch.nn.functional.avg_pool2d(soft, 3, stride=1, padding=1) * 1.4
+    _, softer = curve(soft[0, 0].numpy(), str(tiny_file)).reading_lines()
+    assert softer["tiny"][~quarters].max() < lines["tiny"][~quarters].min() / 2
+
+
+def test_a_further_quarter_turn_reads_at_the_same_places(image):
+    square = torch.from_numpy(image[:48, :48].copy())[None]
+
+    def forth_and_back(degrees):
+        turned = turn_image(square, math.radians(degrees), mode="bicubic")
+        return turn_image(turned, -math.radians(degrees), mode="bicubic")
+
+    inside = (slice(None), slice(12, 36), slice(12, 36))
+    for degrees in (120, 210, 300):
+        torch.testing.assert_close(
+            forth_and_back(degrees)[inside],
+            forth_and_back(30)[inside],
+            atol=1e-4,
+            rtol=0,
+        )
+    assert (forth_and_back(30) - square)[inside].abs().max() > 1e-2
+
+
 def test_headings_are_compared_in_degrees(folder, image):
     ours = save(folder, "cars", "cars", CARS)
     plain = save(
@@ -77,6 +111,7 @@ def test_headings_are_compared_in_degrees(folder, image):
     )
     found = curve(image, ours, plain)
     _, lines = found.lines()
+    assert found.reading == {}  # crops are read between pixels at any angle
     assert lines["cars"][::2].max() < 1
     assert lines["plain CNN"][2:-1:2].max() > 20
     assert "degrees" in found.quantity

@@ -42,9 +42,24 @@ def test_curve_has_a_line_for_each_model(make):
     plot.show_curve(curve)
     plot.draw_now()
     assert {line.get_label() for line in plot.axes.lines} == {"ours", "plain CNN"}
+    assert len(plot.axes.lines) == 2
     assert plot.axes.get_ylabel() == "change (degrees)"
     assert plot.axes.get_xlim() == (0, 360)
     assert plot.axes.get_ylim()[1] > 2
+
+
+def test_what_reading_between_pixels_does_is_a_dotted_line(make):
+    plot, curve = make(TurnPlot), TurnCurve("change of probability (RMS)")
+    for angle in (0, 45, 90):
+        change = (angle % 90) / 90
+        curve.add(angle, {"ours": change}, {"ours": change / 5})
+    plot.show_curve(curve)
+    plot.draw_now()
+    whole, reading, _ = plot.axes.lines
+    assert (whole.get_linestyle(), reading.get_linestyle()) == ("-", ":")
+    np.testing.assert_allclose(reading.get_ydata(), [0, 0.1, 0])
+    texts = [text.get_text() for text in plot.axes.get_legend().get_texts()]
+    assert texts == ["ours", "by reading between pixels"]
 
 
 @pytest.mark.parametrize("color_by", ["direction", "strength"])
