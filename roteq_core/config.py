@@ -78,7 +78,7 @@ class TurningConfig:
 
 PAPER_TURNING = TurningConfig(17, "bilinear", frequencies=None, refine=False)
 # Twice the freedom of the default's filters, a little less steady: method.md.
-FINE_TURNING = TurningConfig(sigma=0.8, frequencies=6)
+FINE_TURNING = TurningConfig(sigma=0.8, frequencies=5)
 
 
 @dataclass(frozen=True)
