@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from roteq_core.angles import angle_from_heading
 from roteq_core.angular import angular_error
@@ -82,13 +84,14 @@ def iter_ship_cars(
     start_from : str, optional
         Name or file of a model to start from; from nothing if not given.
     legs : sequence of TrainConfig
-        Trainings, each of which starts from the one before.
+        Trainings, each of which starts from the one before. The weights after each
+        are averaged in the end.
     synthetic : int
         How many drawn cars to learn from besides.
     """
     learnt, checked = shipped_frames(data)
     with tempfile.TemporaryDirectory() as folder:
-        start = start_from
+        start, states = start_from, []
         for leg in legs:
             model = yield from iter_train_cars(
                 learnt,
@@ -101,12 +104,23 @@ def iter_ship_cars(
             )
             start = str(Path(folder) / "leg.safetensors")
             model.save(start)
+            states.append(model.networks[0].state_dict())
+    model.networks[0].load_state_dict(mean_weights(states))
     record = {
         "start": Path(start_from).name if start_from else "nothing",
         "drawn": synthetic,
+        "weights": "the mean of those after each leg",
         "legs": [dataclasses.asdict(leg) for leg in legs],
     }
     return (yield from iter_finished(model, data, record))
+
+
+def mean_weights(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """Average the weights of networks that come from one another."""
+    return {
+        name: torch.stack([state[name] for state in states]).mean(0)
+        for name in states[0]
+    }
 
 
 def shipped_frames(data: Path) -> tuple[CarFrames, CarFrames]:
