@@ -123,9 +123,10 @@ def mean_weights(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
     }
 
 
-def shipped_frames(data: Path) -> tuple[CarFrames, CarFrames]:
+def shipped_frames(data: Path, *, mended: bool = True) -> tuple[CarFrames, CarFrames]:
     """Give the frames to learn from, and those to check with their moving cars."""
-    frames = turned_around(read_split(data, "train"))
+    frames = read_split(data, "train")
+    frames = turned_around(frames) if mended else frames
     numbers = [int(path.stem.rpartition("_")[2]) for path in frames.images]
     learnt = frames.take([i for i, n in enumerate(numbers) if n <= LAST_LEARNT])
     last = frames.take([i for i, n in enumerate(numbers) if n >= FIRST_CHECKED])
@@ -169,19 +170,7 @@ def iter_finished(model: Model, data: Path, training: dict[str, Any]) -> Job[Mod
         DRAWN_CHECKS, CHECK_SEED, LEFT_OUT, "left-out"
     )
     model = calibrated(model, join_patches([real, left_out]))
-    scores = {"val": _scores(model, real), "left_out": _scores(model, left_out)}
-    yield Report(1, 4, f"validation: {scores['val']}, left out: {scores['left_out']}")
-    families = [name for name in learnt_families(LEFT_OUT) if name != SKETCH]
-    for name, kinds in (("drawn_anew", families), ("sketches", [SKETCH])):
-        drawn = yield from synthetic_patches(DRAWN_CHECKS, CHECK_SEED, kinds, name)
-        scores[name] = _scores(model, drawn)
-    scores["demo_scene"] = yield from _iter_sample(model)
-    yield Report(2, 4, f"drawn: {scores}")
-    test = frame_patches(read_split(data, "test"), "test")
-    for turn in TURNS_DEG:
-        scores[f"test_turn_{turn:g}"] = _scores(model, test, turn=np.deg2rad(turn))
-        yield Report(3, 4, f"test rows turned by {turn:g}°")
-    scores["test_one_reading"] = _scores(model, test, copies=1)
+    scores = yield from iter_scores(model, data)
     seen = sum(frame_patches(learnt, "real").weights)
     return with_card(
         model,
@@ -195,6 +184,30 @@ def iter_finished(model: Model, data: Path, training: dict[str, Any]) -> Job[Mod
         scores=scores,
         **_CARD,
     )
+
+
+def iter_scores(model: Model, data: Path) -> Job[dict[str, dict[str, float]]]:
+    """Score real cars that were checked, drawn ones of all kinds, and the test rows."""
+    labelled = frame_patches(shipped_frames(data, mended=False)[1], "real")
+    checked = frame_patches(shipped_frames(data)[1], "real")
+    scores = {
+        "val_as_labelled": _scores(model, labelled),
+        "val": _scores(model, checked),
+        "val_one_reading": _scores(model, checked, copies=1),
+    }
+    families = [name for name in learnt_families(LEFT_OUT) if name != SKETCH]
+    kinds_of = {"left_out": LEFT_OUT, "drawn_anew": families, "sketches": [SKETCH]}
+    for name, kinds in kinds_of.items():
+        drawn = yield from synthetic_patches(DRAWN_CHECKS, CHECK_SEED, kinds, name)
+        scores[name] = _scores(model, drawn)
+    scores["demo_scene"] = yield from _iter_sample(model)
+    yield Report(1, 2, "the sample scene")
+    test = frame_patches(read_split(data, "test"), "test")
+    for turn in TURNS_DEG:
+        scores[f"test_turn_{turn:g}"] = _scores(model, test, turn=np.deg2rad(turn))
+        yield Report(2, 2, f"test rows turned by {turn:g}°")
+    scores["test_one_reading"] = _scores(model, test, copies=1)
+    return scores
 
 
 def _scores(

@@ -31,20 +31,30 @@ def reproduce_cars(
     ship: Path | None = typer.Option(
         None, help="Instead, train the shipped model anew, to this .safetensors file."
     ),
+    scores: bool = typer.Option(
+        False, "--scores", help="Instead, score the model on all cars of its card."
+    ),
     start: str | None = typer.Option(
         None, help="A model's name or file to start from, with --ship."
     ),
 ) -> None:
     """Compare with the paper: errors, flips, the plain CNN, and the sweep over R."""
     from roteq_core.ablate_cars import ablation_lines, iter_ablate_cars
+    from roteq_core.model import load_model
     from roteq_core.reproduce_cars import (
         draw_figures,
         iter_reproduce_cars,
         table_lines,
     )
+    from roteq_core.ship_cars import iter_scores
 
     if ship is not None:
         _ship(data, ship, start, steps)
+        return
+    if scores:
+        _print_scores(
+            follow(iter_scores(load_model(model, task="cars"), data), "scores")
+        )
         return
     if quick and steps is None and minutes is None:
         minutes = QUICK_MINUTES
@@ -91,6 +101,15 @@ def _ship(data: Path, output: Path, start: str | None, steps: int | None) -> Non
     job = iter_ship_cars(data, start_from=start, legs=legs)
     model = follow(job, "train cars", lambda r: r.text if "loss" in r.values else None)
     model.save(output)
-    for name, scores in model.card.scores.items():
-        typer.echo(f"{name}: {scores}")
+    _print_scores(model.card.scores)
     console.print(f"wrote {output}: {model.card.parameters} weights", highlight=False)
+
+
+def _print_scores(scores: dict[str, dict[str, float]]) -> None:
+    for name, row in scores.items():
+        typer.echo(
+            f"{name:18}{row['cars']:5} cars: mean {row['mean_deg']:.2f}°, median "
+            f"{row['median_deg']:.2f}°, {100 * row['share_under_15']:.1f} % under 15°, "
+            f"{100 * row['share_above_150']:.1f} % above 150°, 90 % interval holds "
+            f"{100 * row['interval_90_holds']:.1f} %"
+        )
