@@ -10,8 +10,8 @@ import torch
 from benchmarks.measure import Effort, interleaved_minima
 from benchmarks.results import Results
 from benchmarks.workloads import OURS, workload
-from roteq_core.config import MembraneNetConfig
 from roteq_core.jobs import drain
+from roteq_core.net_config import MembraneNetConfig
 from roteq_core.networks import build_network
 from roteq_core.predict import DEFAULT_TILE, iter_predict_maps
 from roteq_core.tasks.membranes import membrane_maps

@@ -15,10 +15,10 @@ from torch import Tensor, nn
 
 from benchmarks.measure import Effort, interleaved_minima
 from benchmarks.results import Results
-from roteq_core.config import MembraneNetConfig
 from roteq_core.fused import CPU_STRIP, Pooling, fused_conv_pool
 from roteq_core.jobs import drain
 from roteq_core.layers import RotConv
+from roteq_core.net_config import MembraneNetConfig
 from roteq_core.networks import build_network
 from roteq_core.peaks import find_maximum
 from roteq_core.predict import iter_predict_maps

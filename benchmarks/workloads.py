@@ -13,14 +13,14 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.rivals import cnn, equivariant, floor, naive, unet
-from roteq_core.config import (
+from roteq_core.layers import RotConv
+from roteq_core.net_config import (
     PAPER_TURNING,
     CarNetConfig,
     DigitNetConfig,
     MembraneNetConfig,
     NetConfig,
 )
-from roteq_core.layers import RotConv
 from roteq_core.networks import build_network
 
 OURS = "roteq"

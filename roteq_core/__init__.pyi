@@ -18,15 +18,7 @@ from .angles import (
 from .cells import (
     cells_from_membranes as cells_from_membranes,
 )
-from .config import (
-    CarFinderNetConfig as CarFinderNetConfig,
-    CarNetConfig as CarNetConfig,
-    DigitNetConfig as DigitNetConfig,
-    MembraneNetConfig as MembraneNetConfig,
-    PatchNetConfig as PatchNetConfig,
-    TrainConfig as TrainConfig,
-    TurningConfig as TurningConfig,
-)
+from .config import TrainConfig as TrainConfig
 from .equivariance import (
     equivariance_error as equivariance_error,
 )
@@ -67,6 +59,14 @@ from .model import (
     Model as Model,
     load_model as load_model,
     make_model as make_model,
+)
+from .net_config import (
+    CarFinderNetConfig as CarFinderNetConfig,
+    CarNetConfig as CarNetConfig,
+    DigitNetConfig as DigitNetConfig,
+    MembraneNetConfig as MembraneNetConfig,
+    PatchNetConfig as PatchNetConfig,
+    TurningConfig as TurningConfig,
 )
 from .networks import (
     build_network as build_network,

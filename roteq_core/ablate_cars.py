@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from roteq_core.car_frames import frame_patches, split_frames
-from roteq_core.config import CAR_NETS
 from roteq_core.drawn_cars import learnt_families, synthetic_patches
 from roteq_core.jobs import Job, Report, drain
+from roteq_core.net_config import CAR_NETS
 from roteq_core.reproduce_cars import fitted_steps, read_split
 from roteq_core.tasks.car_patches import CarPatches, join_patches
 from roteq_core.tasks.cars import CarTask

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from roteq_core.config import DigitNetConfig
 from roteq_core.layers import FieldMaxPool, FieldNorm
+from roteq_core.net_config import DigitNetConfig
 from roteq_core.net_parts import rot_conv
 
 

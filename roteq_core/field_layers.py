@@ -15,15 +15,17 @@ from typing import Any, Literal
 import numpy as np
 
 from roteq_core.config import (
+    check_options,
+    option,
+)
+from roteq_core.net_config import (
     CarFinderNetConfig,
     CarNetConfig,
     DigitNetConfig,
     MembraneNetConfig,
     PatchNetConfig,
     TurningConfig,
-    check_options,
     net_config_from_dict,
-    option,
 )
 
 

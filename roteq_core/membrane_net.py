@@ -9,8 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from roteq_core import functional as rf
-from roteq_core.config import MembraneNetConfig
 from roteq_core.layers import FieldMaxPool, FieldNorm
+from roteq_core.net_config import MembraneNetConfig
 from roteq_core.net_parts import check_multiple, rot_conv
 from roteq_core.tiles import Span
 

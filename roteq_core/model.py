@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from roteq_core.baselines import any_config_from_dict, build_any
 from roteq_core.card import ModelCard, ModelFileError, find_model, read_card
 from roteq_core.checkpoint import write_tensors
-from roteq_core.config import net_config_to_dict
+from roteq_core.net_config import net_config_to_dict
 from roteq_core.networks import count_parameters
 
 SELF_TEST_SIZE = 64

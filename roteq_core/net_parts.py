@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from roteq_core.config import TurningConfig
 from roteq_core.geometry import Basis
 from roteq_core.layers import Pool, RotConv
+from roteq_core.net_config import TurningConfig
 
 
 def rot_conv(

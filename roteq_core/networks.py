@@ -10,7 +10,10 @@ from __future__ import annotations
 from torch import nn
 
 from roteq_core.car_nets import CarFinderNet, CarMaps, CarNet, PlainCarNet
-from roteq_core.config import (
+from roteq_core.digit_net import DigitNet
+from roteq_core.layers import RotConv
+from roteq_core.membrane_net import AxialHead, MembraneMaps, MembraneNet
+from roteq_core.net_config import (
     CarFinderNetConfig,
     CarNetConfig,
     DigitNetConfig,
@@ -19,9 +22,6 @@ from roteq_core.config import (
     PatchNetConfig,
     PlainCarNetConfig,
 )
-from roteq_core.digit_net import DigitNet
-from roteq_core.layers import RotConv
-from roteq_core.membrane_net import AxialHead, MembraneMaps, MembraneNet
 from roteq_core.net_parts import rot_conv
 from roteq_core.patch_net import PatchNet
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from roteq_core.config import PatchNetConfig
 from roteq_core.layers import FieldMaxPool, FieldNorm
+from roteq_core.net_config import PatchNetConfig
 from roteq_core.net_parts import rot_conv
 
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar
 
-from roteq_core.config import CAR_NETS, CarNetConfig, MembraneNetConfig, TrainConfig
+from roteq_core.config import TrainConfig
+from roteq_core.net_config import (
+    CAR_NETS,
+    CarNetConfig,
+    MembraneNetConfig,
+)
 
 PresetName = Literal["quick", "laptop", "best"]
 Net = TypeVar("Net")
@@ -52,7 +57,13 @@ MEMBRANE_PRESETS: dict[str, Preset[MembraneNetConfig]] = {
         "The best score: two to three hours on two cores, minutes on a GPU.",
         MembraneNetConfig(width=2),
         TrainConfig(
-            steps=6000, crop=192, epoch_steps=250, learning_rate=6e-3, patience=12
+            steps=6000,
+            crop=192,
+            epoch_steps=250,
+            learning_rate=6e-3,
+            patience=12,
+            elastic=2.0,
+            intensity=0.6,
         ),
     ),
 }

@@ -21,10 +21,14 @@ import torch
 from roteq_core.baselines import PlainNetConfig, UNetConfig, build_any
 from roteq_core.card import shipped_models
 from roteq_core.checkpoint import read_checkpoint
-from roteq_core.config import MembraneNetConfig, SegmentOptions, TrainConfig
+from roteq_core.config import (
+    SegmentOptions,
+    TrainConfig,
+)
 from roteq_core.device import choose_device
 from roteq_core.jobs import Job, Report, drain
 from roteq_core.membrane_examples import MembraneExamples, read_examples
+from roteq_core.net_config import MembraneNetConfig
 from roteq_core.networks import count_parameters
 from roteq_core.segment import Segmenter
 from roteq_core.tasks.membranes import MembraneTask

@@ -20,11 +20,15 @@ from roteq_core.angles import angle_from_heading
 from roteq_core.angular import angular_error
 from roteq_core.calibration import coverage
 from roteq_core.car_frames import CarFrames, frame_patches
-from roteq_core.config import CAR_NETS, OrientOptions, TrainConfig
+from roteq_core.config import (
+    OrientOptions,
+    TrainConfig,
+)
 from roteq_core.drawn_cars import SKETCH, learnt_families, synthetic_patches
 from roteq_core.heading_scores import calibrated, predict_patches, summary_of
 from roteq_core.jobs import Job, Report
 from roteq_core.model import Model, with_card
+from roteq_core.net_config import CAR_NETS
 from roteq_core.orient import iter_orient
 from roteq_core.presets import CAR_PRESETS
 from roteq_core.reproduce_cars import TURNS_DEG, read_split

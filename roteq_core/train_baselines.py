@@ -12,11 +12,12 @@ from typing import Any
 
 from roteq_core.baselines import PlainNetConfig, build_any
 from roteq_core.car_frames import frame_patches
-from roteq_core.config import PlainCarNetConfig, TrainConfig
+from roteq_core.config import TrainConfig
 from roteq_core.device import choose_device
 from roteq_core.heading_scores import predict_patches, summary_of
 from roteq_core.jobs import Job, Report
 from roteq_core.model import Model, make_model, with_card
+from roteq_core.net_config import PlainCarNetConfig
 from roteq_core.reproduce_cars import read_split
 from roteq_core.reproduce_isbi import ReproduceOptions, read_isbi
 from roteq_core.tasks.membranes import MembraneTask

@@ -9,12 +9,16 @@ from pathlib import Path
 from torch import Tensor
 
 from roteq_core.car_frames import CarFrames, frame_patches, split_frames
-from roteq_core.config import CAR_NETS, CarNetConfig, TrainConfig
+from roteq_core.config import TrainConfig
 from roteq_core.drawn_cars import learnt_families, synthetic_patches
 from roteq_core.fine_tuning import weights_of
 from roteq_core.heading_scores import calibrated
 from roteq_core.jobs import Job, Report
 from roteq_core.model import Model, make_model
+from roteq_core.net_config import (
+    CAR_NETS,
+    CarNetConfig,
+)
 from roteq_core.tasks.car_patches import join_patches
 from roteq_core.tasks.cars import CarTask, LossKind
 from roteq_core.train import iter_train

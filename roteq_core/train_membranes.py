@@ -13,17 +13,17 @@ import torch
 from torch import Tensor, nn
 
 from roteq_core.card_text import CardText
-from roteq_core.config import (
-    MembraneNetConfig,
-    TrainConfig,
-    net_config_from_dict,
-    net_config_to_dict,
-)
+from roteq_core.config import TrainConfig
 from roteq_core.device import choose_device
 from roteq_core.fine_tuning import weights_of
 from roteq_core.jobs import Job
 from roteq_core.membrane_examples import MembraneExamples
 from roteq_core.model import Model, make_model
+from roteq_core.net_config import (
+    MembraneNetConfig,
+    net_config_from_dict,
+    net_config_to_dict,
+)
 from roteq_core.run_folder import keep_log, read_run, start_run
 from roteq_core.tasks.membranes import MembraneTask, predict_plane
 from roteq_core.train import Trained, iter_train, load_trained

@@ -7,10 +7,10 @@ from importlib.metadata import version
 from typing import Any, Literal
 
 from roteq_core.card_text import CardText
-from roteq_core.config import (
+from roteq_core.config import TrainConfig
+from roteq_core.net_config import (
     CarNetConfig,
     MembraneNetConfig,
-    TrainConfig,
     net_config_from_dict,
     net_config_to_dict,
 )

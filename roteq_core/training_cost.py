@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from roteq_core.config import CarNetConfig
 from roteq_core.device import choose_device
 from roteq_core.fine_tuning import weights_of
 from roteq_core.jobs import Job, Report
+from roteq_core.net_config import CarNetConfig
 from roteq_core.networks import build_network
 from roteq_core.tasks.cars import heading_objective
 from roteq_core.tasks.membrane_loss import membrane_loss

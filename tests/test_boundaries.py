@@ -18,6 +18,7 @@ VIEWER_PACKAGES = {"napari", "napari_roteq", "qtpy", "magicgui", "superqt", "npe
 VIEWER_PACKAGES |= {"PyQt5", "PyQt6", "PySide2", "PySide6", "vispy"}
 # Modules of the core that the viewer's process may import; others may need torch.
 TORCH_FREE = ("angles", "angular", "calibration", "card", "cells", "config")
+TORCH_FREE += ("net_config",)
 TORCH_FREE += ("direction", "field_layers", "field_tiles", "filter_sheet", "frames")
 TORCH_FREE += ("jobs", "linking", "membrane_examples", "metrics", "normalize")
 TORCH_FREE += ("partitions", "pixel_size", "plane_writer", "polarity", "presets")

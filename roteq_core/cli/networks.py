@@ -33,7 +33,7 @@ def networks() -> None:
 
 def rows() -> Iterator[tuple[str, ...]]:
     """Give name, weights, weights of the paper's table and text, stride and reach."""
-    from roteq_core.config import (
+    from roteq_core.net_config import (
         CarNetConfig,
         DigitNetConfig,
         MembraneNetConfig,

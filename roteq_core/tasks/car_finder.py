@@ -13,7 +13,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from roteq_core import angles
-from roteq_core.config import CarFinderNetConfig, TrainConfig
+from roteq_core.config import TrainConfig
+from roteq_core.net_config import CarFinderNetConfig
 from roteq_core.networks import CarMaps
 from roteq_core.tables import Car
 from roteq_core.tasks import headings

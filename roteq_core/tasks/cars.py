@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from roteq_core.angular import angular_error
-from roteq_core.config import CarNetConfig, TrainConfig
+from roteq_core.config import TrainConfig
+from roteq_core.net_config import CarNetConfig
 from roteq_core.tasks import headings
 from roteq_core.tasks.car_augment import (
     random_color,

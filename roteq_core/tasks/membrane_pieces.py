@@ -10,12 +10,13 @@ import torch
 from torch import Tensor, nn
 
 from roteq_core.augment import as_batch, random_intensity, random_warp
-from roteq_core.config import MembraneNetConfig, TrainConfig
+from roteq_core.config import TrainConfig
 from roteq_core.direction import direction_error, membrane_direction
 from roteq_core.gap_joining import join_gaps
 from roteq_core.jobs import Job, Report, drain
 from roteq_core.labelled_stack import Piece
 from roteq_core.metrics import MembraneScore, score_stack
+from roteq_core.net_config import MembraneNetConfig
 from roteq_core.networks import MembraneMaps
 from roteq_core.predict import iter_predict_maps
 from roteq_core.tasks.membrane_loss import membrane_loss

@@ -12,10 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from roteq_core.config import MembraneNetConfig
 from roteq_core.gap_joining import join_gaps
 from roteq_core.jobs import drain
 from roteq_core.labelled_stack import Piece
+from roteq_core.net_config import MembraneNetConfig
 from roteq_core.normalize import fit_normalization
 from roteq_core.predict import iter_predict_maps
 from roteq_core.tasks.membrane_loss import membrane_loss

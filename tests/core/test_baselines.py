@@ -11,8 +11,11 @@ from roteq_core.baselines import (
     any_config_from_dict,
     build_any,
 )
-from roteq_core.config import MembraneNetConfig, net_config_to_dict
 from roteq_core.model import load_model, make_model
+from roteq_core.net_config import (
+    MembraneNetConfig,
+    net_config_to_dict,
+)
 from roteq_core.networks import build_network, count_parameters
 
 

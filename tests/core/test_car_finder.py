@@ -7,10 +7,8 @@ import pytest
 import torch
 
 from roteq_core.config import (
-    CarFinderNetConfig,
     FindOptions,
     TrainConfig,
-    TurningConfig,
 )
 from roteq_core.find_cars import (
     iter_detections,
@@ -21,6 +19,10 @@ from roteq_core.find_cars import (
 )
 from roteq_core.jobs import drain
 from roteq_core.model import load_model, make_model
+from roteq_core.net_config import (
+    CarFinderNetConfig,
+    TurningConfig,
+)
 from roteq_core.networks import build_network
 from roteq_core.synthetic import aerial_scene
 from roteq_core.tables import Car

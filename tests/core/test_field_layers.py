@@ -4,14 +4,6 @@ import pytest
 import torch
 
 from roteq_core.baselines import PlainNetConfig
-from roteq_core.config import (
-    CAR_NETS,
-    CarFinderNetConfig,
-    DigitNetConfig,
-    MembraneNetConfig,
-    PatchNetConfig,
-    net_config_to_dict,
-)
 from roteq_core.field_layers import (
     FieldOptions,
     field_layers,
@@ -21,6 +13,14 @@ from roteq_core.field_layers import (
 from roteq_core.field_maps import layer_field
 from roteq_core.field_tiles import count_outputs
 from roteq_core.layers import RotConv
+from roteq_core.net_config import (
+    CAR_NETS,
+    CarFinderNetConfig,
+    DigitNetConfig,
+    MembraneNetConfig,
+    PatchNetConfig,
+    net_config_to_dict,
+)
 from roteq_core.networks import build_network
 
 CONFIGS = {

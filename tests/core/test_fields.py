@@ -5,7 +5,6 @@ import pytest
 import tifffile
 import torch
 
-from roteq_core.config import CarNetConfig
 from roteq_core.field_layers import FieldOptions
 from roteq_core.fields import (
     chosen_network,
@@ -16,6 +15,7 @@ from roteq_core.fields import (
 )
 from roteq_core.jobs import drain
 from roteq_core.model import make_model
+from roteq_core.net_config import CarNetConfig
 from roteq_core.networks import build_network
 from roteq_core.normalize import Normalization, fit_normalization
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from roteq_core import membrane_net
-from roteq_core.config import MembraneNetConfig
 from roteq_core.membrane_net import AxialHead
+from roteq_core.net_config import MembraneNetConfig
 from roteq_core.networks import build_network
 
 

@@ -3,7 +3,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from roteq_core.config import MembraneNetConfig, TurningConfig
+from roteq_core.net_config import (
+    MembraneNetConfig,
+    TurningConfig,
+)
 from roteq_core.networks import build_network, count_parameters, set_orientations
 
 

@@ -128,7 +128,8 @@ def test_run_that_was_stopped_ends_as_if_it_had_not(task, tmp_path, reports):
 KILLED = """
 import os, signal
 import torch
-from roteq_core.config import MembraneNetConfig, TrainConfig, TurningConfig
+from roteq_core.config import TrainConfig
+from roteq_core.net_config import (MembraneNetConfig, TurningConfig,)
 from roteq_core.synthetic import em_stack
 from roteq_core.tasks.membranes import MembraneTask
 from roteq_core.train import iter_train

@@ -8,9 +8,10 @@ import tifffile
 from imageio import v3 as imageio
 
 from roteq_core.baselines import PlainNetConfig
-from roteq_core.config import PlainCarNetConfig, TrainConfig
+from roteq_core.config import TrainConfig
 from roteq_core.jobs import drain
 from roteq_core.model import load_model
+from roteq_core.net_config import PlainCarNetConfig
 from roteq_core.reproduce_isbi import ReproduceOptions
 from roteq_core.train_baselines import (
     iter_train_plain_cars,

@@ -12,10 +12,13 @@ from typer.testing import CliRunner
 from roteq_core.ablate_cars import VARIANTS, ablation_lines, train_variant
 from roteq_core.car_frames import CarFrames, frames_from_files, split_frames
 from roteq_core.cli.main import app
-from roteq_core.config import CarNetConfig, TurningConfig
 from roteq_core.drawn_cars import synthetic_patches
 from roteq_core.jobs import drain
 from roteq_core.model import load_model
+from roteq_core.net_config import (
+    CarNetConfig,
+    TurningConfig,
+)
 from roteq_core.reproduce_cars import (
     contenders,
     fitted_steps,

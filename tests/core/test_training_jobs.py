@@ -11,10 +11,14 @@ from roteq_core.car_examples import CarFrame, hold_out_cars, load_frames
 from roteq_core.card import read_card
 from roteq_core.card_text import CardText
 from roteq_core.checkpoint import read_checkpoint
-from roteq_core.config import CarNetConfig, TrainConfig, TurningConfig
+from roteq_core.config import TrainConfig
 from roteq_core.jobs import drain
 from roteq_core.labelled_stack import make_stack
 from roteq_core.model import load_model
+from roteq_core.net_config import (
+    CarNetConfig,
+    TurningConfig,
+)
 from roteq_core.normalize import fit_normalization
 from roteq_core.run_data import DATA, read_preview
 from roteq_core.tables import Car

@@ -7,17 +7,17 @@ import pytest
 import torch
 
 from roteq_core.baselines import PlainNetConfig, build_any
-from roteq_core.config import (
+from roteq_core.field_layers import FieldOptions
+from roteq_core.geometry import turn_image
+from roteq_core.jobs import drain
+from roteq_core.model import make_model
+from roteq_core.net_config import (
     CarFinderNetConfig,
     CarNetConfig,
     DigitNetConfig,
     PlainCarNetConfig,
     TurningConfig,
 )
-from roteq_core.field_layers import FieldOptions
-from roteq_core.geometry import turn_image
-from roteq_core.jobs import drain
-from roteq_core.model import make_model
 from roteq_core.normalize import Normalization
 from roteq_core.turns import iter_turn_image
 

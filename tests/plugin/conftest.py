@@ -88,8 +88,11 @@ def membrane_model(tmp_path_factory) -> str:
     """Give the file of a tiny membrane model, whose weights nobody trained."""
     import torch
 
-    from roteq_core.config import MembraneNetConfig, TurningConfig
     from roteq_core.model import make_model
+    from roteq_core.net_config import (
+        MembraneNetConfig,
+        TurningConfig,
+    )
     from roteq_core.networks import build_network
 
     turning = TurningConfig(orientations=4, frequencies=1)

@@ -9,8 +9,8 @@ from napari_roteq._images import Area
 from napari_roteq._layers import METADATA
 from napari_roteq._segment_source import Work, source_of
 from napari_roteq._session import ModelChoice
-from roteq_core.config import MembraneNetConfig
 from roteq_core.field_layers import FieldOptions, LayerField, field_layers
+from roteq_core.net_config import MembraneNetConfig
 
 LAYER = field_layers(MembraneNetConfig(width=1))[2]  # stride 4
 ALL = FieldStyle(spacing=1, gate=0.0)

@@ -3,8 +3,8 @@ import pytest
 
 from napari_roteq import _field_store, _images
 from napari_roteq._field_store import FieldStore, strong_length
-from roteq_core.config import MembraneNetConfig
 from roteq_core.field_layers import LayerField, field_layers
+from roteq_core.net_config import MembraneNetConfig
 
 LAYER = field_layers(MembraneNetConfig(width=1))[1]  # two filters, stride 2
 

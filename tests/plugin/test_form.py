@@ -10,7 +10,8 @@ from qtpy.QtGui import QWheelEvent
 from qtpy.QtWidgets import QApplication, QLabel, QSpinBox, QToolButton
 
 from napari_roteq._form import Form
-from roteq_core.config import NET_CONFIGS, TrainConfig
+from roteq_core.config import TrainConfig
+from roteq_core.net_config import NET_CONFIGS
 
 
 @dataclass(frozen=True)
