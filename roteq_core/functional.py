@@ -199,11 +199,16 @@ def refine_peak(peak: Peak, angles: Orientations) -> tuple[Tensor, Tensor]:
     peak = peak.at_least_single()
     slope = peak.right - peak.left
     bend = 2 * peak.top - peak.left - peak.right
-    bent = bend > 0
+    bent = is_bent(bend)
     offset = torch.where(bent, slope / (2 * torch.where(bent, bend, 1.0)), 0.0)
     rho = peak.top + slope * offset / 4
     theta = angles.first + (peak.winner.to(rho.dtype) + offset) * angles.step
     return rho, theta
+
+
+def is_bent(bend: Tensor) -> Tensor:
+    """Whether a parabola has a top: its bend is positive and has a finite inverse."""
+    return bend >= torch.finfo(bend.dtype).tiny
 
 
 def flat_tolerance(dtype: torch.dtype) -> float:

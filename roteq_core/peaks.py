@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from roteq_core.functional import Orientations, neighbors
+from roteq_core.functional import Orientations, is_bent, neighbors
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def _on_parabola(
     top: Tensor, slope: Tensor, bend: Tensor, row: Tensor, is_flat: Tensor | None
 ) -> Winners:
     """Move winners to the top of the parabola through them: method.md (11)."""
-    inverse = torch.where(bend > 0, bend.reciprocal(), 0.0)
+    inverse = torch.where(is_bent(bend), bend.reciprocal(), 0.0)
     offset = slope * inverse / 2
     return Winners(top + slope * offset / 4, row, is_flat, offset, inverse)
 

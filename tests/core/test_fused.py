@@ -195,6 +195,21 @@ def test_gradients_are_finite_on_a_blank_image(path):
     assert all(g.isfinite().all() for g in grads)
 
 
+def test_responses_that_fade_to_nothing_are_numbers_as_on_the_plain_path():
+    """A spot whose tails are too small to have an inverse, as ordinary images have."""
+    line = torch.arange(64) - 31.5
+    spot = torch.exp(-(line[:, None].square() + line.square()) / 8)[None, None]
+    outputs = []
+    for path in ("plain", "fused"):
+        torch.manual_seed(0)
+        made = RotConv(1, 4, 9, vector_input=False, bias=False, path=path)
+        outputs.append(made(spot))
+        outputs[-1].sum().backward()
+        assert made.weight.grad is not None
+        assert made.weight.grad.isfinite().all()
+    torch.testing.assert_close(*outputs)
+
+
 def test_nothing_is_kept_for_gradients_that_nobody_wants(monkeypatch):
     kept = []
     convolution = fused._convolution

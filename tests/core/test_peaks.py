@@ -109,3 +109,11 @@ def test_nan_does_not_hide():
     rule = PoolRule(rf.full_circle(3), TOLERANCE)
     winners = find_winners(coefficients, torch.eye(3), rule)
     assert pool_winners(winners, rule, None)[0].isnan().all()
+
+
+def test_peaks_too_flat_for_an_inverse_stay_at_their_winner():
+    coefficients = torch.tensor([[0.0, 2e-45, 0.0, 0.0, 0.0], [0.0, 0.0, 1e-39, 0, 0]])
+    rule = PoolRule(rf.full_circle(5), TOLERANCE)
+    winners = find_winners(coefficients, torch.eye(5), rule)
+    assert winners.row.tolist() == [1, 2]
+    assert winners.offset.tolist() == winners.inverse_bend.tolist() == [0, 0]
