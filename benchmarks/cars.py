@@ -15,10 +15,7 @@ from benchmarks.measure import Effort, interleaved_minima, memory_in_fresh_proce
 from benchmarks.results import Results
 from benchmarks.rivals.cnn import car_cnn
 from benchmarks.workloads import CNN, OURS
-from roteq_core.config import (
-    FindOptions,
-    OrientOptions,
-)
+from roteq_core.config import FindOptions, OrientOptions
 from roteq_core.find_cars import iter_find_cars
 from roteq_core.jobs import drain
 from roteq_core.model import Model, load_model

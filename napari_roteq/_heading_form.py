@@ -32,10 +32,7 @@ from napari_roteq._plots import RosePlot
 from napari_roteq._session import Session
 from napari_roteq._settings import read_settings
 from roteq_core.angles import angle_from_heading
-from roteq_core.config import (
-    FindOptions,
-    OrientOptions,
-)
+from roteq_core.config import FindOptions, OrientOptions
 from roteq_core.tables import CarTable
 
 Origin = Literal["layer", "file", "find"]

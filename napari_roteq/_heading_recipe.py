@@ -9,10 +9,7 @@ from napari_roteq._recipes import Call, Recipe
 from napari_roteq._segment_source import path_of
 from napari_roteq._session import ModelChoice
 from roteq_core.card import file_hash
-from roteq_core.config import (
-    FindOptions,
-    OrientOptions,
-)
+from roteq_core.config import FindOptions, OrientOptions
 from roteq_core.tables import Car, CarTable
 
 _ORIENT = {

@@ -25,10 +25,7 @@ from napari_roteq._session import Session
 from napari_roteq._settings import read_settings
 from roteq_core.card_text import CardText
 from roteq_core.config import TrainConfig
-from roteq_core.net_config import (
-    CarNetConfig,
-    MembraneNetConfig,
-)
+from roteq_core.net_config import CarNetConfig, MembraneNetConfig
 from roteq_core.presets import CAR_PRESETS, MEMBRANE_PRESETS, Preset
 from roteq_core.train_request import TrainRequest
 

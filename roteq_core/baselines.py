@@ -13,10 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from roteq_core.config import (
-    check_options,
-    option,
-)
+from roteq_core.config import check_options, option
 from roteq_core.net_config import net_config_from_dict
 from roteq_core.networks import MembraneMaps, build_network
 

@@ -10,11 +10,7 @@ from torch import Tensor, nn
 
 from roteq_core.circle_head import CircleHead
 from roteq_core.layers import FieldMaxPool, FieldNorm
-from roteq_core.net_config import (
-    CarFinderNetConfig,
-    CarNetConfig,
-    PlainCarNetConfig,
-)
+from roteq_core.net_config import CarFinderNetConfig, CarNetConfig, PlainCarNetConfig
 from roteq_core.net_parts import check_multiple, rot_conv
 
 

@@ -14,10 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from roteq_core.config import (
-    check_options,
-    option,
-)
+from roteq_core.config import check_options, option
 from roteq_core.net_config import (
     CarFinderNetConfig,
     CarNetConfig,

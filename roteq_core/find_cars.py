@@ -17,10 +17,7 @@ from torch import Tensor, nn
 
 from roteq_core import angles
 from roteq_core.card import file_hash, find_model
-from roteq_core.config import (
-    FindOptions,
-    OrientOptions,
-)
+from roteq_core.config import FindOptions, OrientOptions
 from roteq_core.device import choose_device
 from roteq_core.jobs import Job, Report
 from roteq_core.model import Model, load_model

@@ -6,11 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar
 
 from roteq_core.config import TrainConfig
-from roteq_core.net_config import (
-    CAR_NETS,
-    CarNetConfig,
-    MembraneNetConfig,
-)
+from roteq_core.net_config import CAR_NETS, CarNetConfig, MembraneNetConfig
 
 PresetName = Literal["quick", "laptop", "best"]
 Net = TypeVar("Net")

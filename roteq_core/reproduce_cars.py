@@ -20,12 +20,7 @@ from roteq_core.config import TrainConfig
 from roteq_core.heading_scores import predict_patches, summary_of
 from roteq_core.jobs import Job, Report, drain
 from roteq_core.model import Model, load_model, make_model
-from roteq_core.net_config import (
-    CAR_NETS,
-    CarNetConfig,
-    NetConfig,
-    PlainCarNetConfig,
-)
+from roteq_core.net_config import CAR_NETS, CarNetConfig, NetConfig, PlainCarNetConfig
 from roteq_core.networks import count_parameters, set_orientations
 from roteq_core.tables import Car
 from roteq_core.tasks.car_patches import CarPatches

@@ -9,10 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from roteq_core.config import (
-    FindOptions,
-    OrientOptions,
-)
+from roteq_core.config import FindOptions, OrientOptions
 from roteq_core.find_cars import iter_find_cars
 from roteq_core.jobs import Job, Report
 from roteq_core.orient import car_lengths, iter_orient

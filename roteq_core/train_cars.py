@@ -15,10 +15,7 @@ from roteq_core.fine_tuning import weights_of
 from roteq_core.heading_scores import calibrated
 from roteq_core.jobs import Job, Report
 from roteq_core.model import Model, make_model
-from roteq_core.net_config import (
-    CAR_NETS,
-    CarNetConfig,
-)
+from roteq_core.net_config import CAR_NETS, CarNetConfig
 from roteq_core.tasks.car_patches import join_patches
 from roteq_core.tasks.cars import CarTask, LossKind
 from roteq_core.train import iter_train

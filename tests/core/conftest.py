@@ -11,10 +11,7 @@ import torch
 from imageio import v3 as imageio
 
 from roteq_core.model import Model, make_model
-from roteq_core.net_config import (
-    MembraneNetConfig,
-    TurningConfig,
-)
+from roteq_core.net_config import MembraneNetConfig, TurningConfig
 from roteq_core.networks import build_network
 from roteq_core.synthetic import EMStack, aerial_scene, em_stack
 from roteq_core.tables import Car, CarTable, read_cars, write_cars

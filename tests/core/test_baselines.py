@@ -12,10 +12,7 @@ from roteq_core.baselines import (
     build_any,
 )
 from roteq_core.model import load_model, make_model
-from roteq_core.net_config import (
-    MembraneNetConfig,
-    net_config_to_dict,
-)
+from roteq_core.net_config import MembraneNetConfig, net_config_to_dict
 from roteq_core.networks import build_network, count_parameters
 
 

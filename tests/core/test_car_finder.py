@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from roteq_core.config import (
-    FindOptions,
-    TrainConfig,
-)
+from roteq_core.config import FindOptions, TrainConfig
 from roteq_core.find_cars import (
     iter_detections,
     iter_find_cars,
@@ -19,10 +16,7 @@ from roteq_core.find_cars import (
 )
 from roteq_core.jobs import drain
 from roteq_core.model import load_model, make_model
-from roteq_core.net_config import (
-    CarFinderNetConfig,
-    TurningConfig,
-)
+from roteq_core.net_config import CarFinderNetConfig, TurningConfig
 from roteq_core.networks import build_network
 from roteq_core.synthetic import aerial_scene
 from roteq_core.tables import Car

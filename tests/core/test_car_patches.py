@@ -8,10 +8,7 @@ import torch
 
 from roteq_core.config import TrainConfig
 from roteq_core.jobs import drain
-from roteq_core.net_config import (
-    CarNetConfig,
-    TurningConfig,
-)
+from roteq_core.net_config import CarNetConfig, TurningConfig
 from roteq_core.synthetic import car_crops
 from roteq_core.tables import Car
 from roteq_core.tasks import car_patches as cp

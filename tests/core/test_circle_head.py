@@ -4,10 +4,7 @@ import pytest
 import torch
 
 from roteq_core.circle_head import CircleHead
-from roteq_core.net_config import (
-    CarNetConfig,
-    TurningConfig,
-)
+from roteq_core.net_config import CarNetConfig, TurningConfig
 from roteq_core.networks import build_network
 
 NET = CarNetConfig(

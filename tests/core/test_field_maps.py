@@ -8,11 +8,7 @@ from roteq_core import field_maps
 from roteq_core.field_layers import field_layers, find_layer
 from roteq_core.field_maps import iter_network_field, layer_field
 from roteq_core.jobs import drain
-from roteq_core.net_config import (
-    CAR_NETS,
-    CarFinderNetConfig,
-    MembraneNetConfig,
-)
+from roteq_core.net_config import CAR_NETS, CarFinderNetConfig, MembraneNetConfig
 from roteq_core.networks import build_network
 
 TINY = MembraneNetConfig(width=1, kernel_size=3)

@@ -5,10 +5,7 @@ import pytest
 
 from roteq_core.field_layers import field_layers
 from roteq_core.field_tiles import count_outputs, plan_outputs
-from roteq_core.net_config import (
-    CAR_NETS,
-    MembraneNetConfig,
-)
+from roteq_core.net_config import CAR_NETS, MembraneNetConfig
 
 LAYERS = [
     *((layer, 8) for layer in field_layers(MembraneNetConfig())),

@@ -3,10 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from roteq_core.net_config import (
-    MembraneNetConfig,
-    TurningConfig,
-)
+from roteq_core.net_config import MembraneNetConfig, TurningConfig
 from roteq_core.networks import build_network, count_parameters, set_orientations
 
 

@@ -8,10 +8,7 @@ import pytest
 import torch
 
 from roteq_core.geometry import Basis, turning_operator
-from roteq_core.net_config import (
-    CarNetConfig,
-    TurningConfig,
-)
+from roteq_core.net_config import CarNetConfig, TurningConfig
 from roteq_core.networks import build_network
 from roteq_core.rebase import rebased_filters, rebased_weights
 

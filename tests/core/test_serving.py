@@ -9,10 +9,7 @@ import torch
 from roteq_core.config import SegmentOptions
 from roteq_core.jobs import drain
 from roteq_core.model import make_model
-from roteq_core.net_config import (
-    MembraneNetConfig,
-    TurningConfig,
-)
+from roteq_core.net_config import MembraneNetConfig, TurningConfig
 from roteq_core.networks import build_network
 from roteq_core.normalize import fit_normalization
 from roteq_core.serving import (

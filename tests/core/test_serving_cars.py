@@ -6,16 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from roteq_core.config import (
-    FindOptions,
-    OrientOptions,
-)
+from roteq_core.config import FindOptions, OrientOptions
 from roteq_core.jobs import drain
 from roteq_core.model import make_model
-from roteq_core.net_config import (
-    CarNetConfig,
-    TurningConfig,
-)
+from roteq_core.net_config import CarNetConfig, TurningConfig
 from roteq_core.networks import build_network
 from roteq_core.orient import iter_orient
 from roteq_core.serving_cars import iter_find_and_orient, iter_orient_cars

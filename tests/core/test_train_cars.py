@@ -15,10 +15,7 @@ from roteq_core.cli.main import app
 from roteq_core.drawn_cars import synthetic_patches
 from roteq_core.jobs import drain
 from roteq_core.model import load_model
-from roteq_core.net_config import (
-    CarNetConfig,
-    TurningConfig,
-)
+from roteq_core.net_config import CarNetConfig, TurningConfig
 from roteq_core.reproduce_cars import (
     contenders,
     fitted_steps,

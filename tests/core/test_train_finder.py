@@ -11,10 +11,7 @@ from roteq_core.car_frames import frames_from_files, hold_out_last
 from roteq_core.cli.main import app
 from roteq_core.jobs import drain
 from roteq_core.model import load_model
-from roteq_core.net_config import (
-    CarFinderNetConfig,
-    TurningConfig,
-)
+from roteq_core.net_config import CarFinderNetConfig, TurningConfig
 from roteq_core.train_finder import (
     TRAIN_FINDER,
     drawn_scenes,

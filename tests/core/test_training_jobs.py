@@ -15,10 +15,7 @@ from roteq_core.config import TrainConfig
 from roteq_core.jobs import drain
 from roteq_core.labelled_stack import make_stack
 from roteq_core.model import load_model
-from roteq_core.net_config import (
-    CarNetConfig,
-    TurningConfig,
-)
+from roteq_core.net_config import CarNetConfig, TurningConfig
 from roteq_core.normalize import fit_normalization
 from roteq_core.run_data import DATA, read_preview
 from roteq_core.tables import Car

@@ -21,11 +21,7 @@ from roteq_core.card import read_card
 from roteq_core.card_text import CardText
 from roteq_core.config import TrainConfig
 from roteq_core.metrics import score_stack
-from roteq_core.net_config import (
-    CarNetConfig,
-    MembraneNetConfig,
-    TurningConfig,
-)
+from roteq_core.net_config import CarNetConfig, MembraneNetConfig, TurningConfig
 from roteq_core.train_request import TrainRequest
 
 WAIT = 300_000  # milliseconds; generous, nothing waits that long when all is well
