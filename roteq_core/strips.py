@@ -120,31 +120,39 @@ class StripConv(ABC):
 
     def _source(self, strip: Strip) -> Tensor:
         """What a strip reads, with zeros around the image, in `channels_last`."""
-        inside, before, after = self._source_rows(strip)
-        width = self._grid[1] * self._side
-        read = (width - 1) * self._stride + self._kernel
-        right = read - self._padding - self._maps.shape[-1]
-        pad = [self._padding, right, before, after]
-        rows = F.pad(self._maps[strip.images, :, inside], pad)
-        return rows.contiguous(memory_format=torch.channels_last)
+        (rows, above, below), (columns, left, right) = self._source_sides(strip)
+        source = F.pad(
+            self._maps[strip.images, :, rows, columns], [left, right, above, below]
+        )
+        return source.contiguous(memory_format=torch.channels_last)
 
     def _add_to_source(self, strip: Strip, grad: Tensor) -> None:
         """Add the gradient of what `_source` gave."""
         assert self._to_maps is not None
-        inside, before, _ = self._source_rows(strip)
-        height, left = inside.stop - inside.start, self._padding
-        width = self._maps.shape[-1]
-        grad = grad[..., before : before + height, left : left + width]
-        self._to_maps[strip.images, :, inside, : grad.shape[-1]] += grad
+        (rows, above, _), (columns, left, _) = self._source_sides(strip)
+        height, width = rows.stop - rows.start, columns.stop - columns.start
+        grad = grad[..., above : above + height, left : left + width]
+        self._to_maps[strip.images, :, rows, columns] += grad
 
-    def _source_rows(self, strip: Strip) -> tuple[slice, int, int]:
-        """Rows of the image that a strip reads, and how many zeros it needs beside."""
-        top = strip.rows.start * self._side * self._stride - self._padding
-        last = (strip.rows.stop * self._side - 1) * self._stride
-        bottom = last + self._kernel - self._padding
-        height = self._maps.shape[-2]
-        inside = slice(max(0, top), max(0, min(bottom, height)))
-        return inside, inside.start - top, bottom - inside.stop
+    def _source_sides(self, strip: Strip) -> list[tuple[slice, int, int]]:
+        """Rows and columns of the image that a strip reads, with zeros beside."""
+        firsts, lasts = (strip.rows.start, 0), (strip.rows.stop, self._grid[1])
+        sides = []
+        for first, last, length in zip(
+            firsts, lasts, self._maps.shape[-2:], strict=True
+        ):
+            start = first * self._side * self._stride - self._padding
+            end = (last * self._side - 1) * self._stride + self._kernel - self._padding
+            sides.append(_part_inside(start, end, length))
+        return sides
+
+
+def _part_inside(first: int, stop: int, length: int) -> tuple[slice, int, int]:
+    """Which of [first, stop) lie within a side, and how many before and after it."""
+    start = min(max(0, first), length)
+    inside = slice(start, max(start, min(stop, length)))
+    before = min(max(0, -first), stop - first)
+    return inside, before, stop - first - before - (inside.stop - inside.start)
 
 
 class DirectConv(StripConv):

@@ -38,6 +38,28 @@ def test_strips_put_together_are_the_convolution(tensors, kind, padding, budget)
     torch.testing.assert_close(found, F.conv2d(maps, bank, padding=padding))
 
 
+@pytest.mark.parametrize("kind", ["direct", "spectral"])
+def test_strips_may_lie_in_the_padding_alone(tensors, kind):
+    maps, bank = (t.requires_grad_() for t in tensors)
+    expected = F.conv2d(maps, bank, padding=30)
+    grad = torch.randn_like(expected)
+    with torch.no_grad():
+        conv = make(kind, maps, bank, 30)
+        torch.testing.assert_close(run(conv, 1), expected)
+        conv.want_gradients(True, True)
+        for strip in conv.strips(1):
+            (rows,) = conv.take(grad.unsqueeze(2), strip)
+            conv.add_gradient(strip, rows.view(-1, 4))
+    wanted = torch.autograd.grad(expected, (maps, bank), grad)
+    torch.testing.assert_close(conv.gradients(), wanted)
+
+
+def test_direct_strips_may_step_over_the_image(tensors):
+    maps, bank = tensors
+    found = run(DirectConv(maps, bank, 12, 50), 1)
+    torch.testing.assert_close(found, F.conv2d(maps, bank, padding=12, stride=50))
+
+
 def test_direct_strips_may_have_a_stride(tensors):
     maps, bank = tensors
     found = run(DirectConv(maps, bank, 2, 3), 20)
