@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from roteq_core.orient import read_image
+from roteq_core.car_pictures import read_image
 from roteq_core.tables import CarTable, read_car_folder, read_cars
 from roteq_core.tables.car import REJECTED, Car
 from roteq_core.tables.table import stem_of

@@ -16,12 +16,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from roteq_core import angles
+from roteq_core.car_pictures import read_image
 from roteq_core.card import file_hash, find_model
 from roteq_core.config import FindOptions, OrientOptions
 from roteq_core.device import choose_device
 from roteq_core.jobs import Job, Report
 from roteq_core.model import Model, load_model
-from roteq_core.orient import TYPICAL_CAR_M, iter_orient, read_image
+from roteq_core.orient import TYPICAL_CAR_M, iter_orient
 from roteq_core.predict import iter_predict_maps
 from roteq_core.tables import CarTable
 from roteq_core.tables.car import MACHINE, Car

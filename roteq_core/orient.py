@@ -18,13 +18,15 @@ from torch import Tensor
 
 from roteq_core import angles
 from roteq_core.calibration import HeadingCalibration, calibration_from
+from roteq_core.car_pictures import read_image as read_image
 from roteq_core.card import file_hash, find_model
 from roteq_core.config import OrientOptions
 from roteq_core.device import choose_device
+from roteq_core.filled_cars import NO_CONTRAST, OUTSIDE, Answer, with_answer
 from roteq_core.jobs import Job, Report
 from roteq_core.model import Model, load_model
 from roteq_core.tables import CarTable, read_cars
-from roteq_core.tables.car import MACHINE, REVIEWED, Car
+from roteq_core.tables.car import Car
 from roteq_core.tasks import headings
 from roteq_core.tasks.car_crops import (
     Pyramid,
@@ -37,8 +39,6 @@ from roteq_core.tasks.car_crops import (
 
 TYPICAL_CAR_M = 4.5
 DEFAULT_LENGTH_PX = 36.0
-OUTSIDE = "outside image"
-NO_CONTRAST = "no contrast"
 
 
 @dataclass(frozen=True)
@@ -270,11 +270,22 @@ def iter_orient(
     places = np.full(len(table), -1)
     places[inside] = np.arange(int(inside.sum()))
     filled = [
-        _with_prediction(car, found, int(place), source, options)
-        for car, place in zip(table.cars, places, strict=True)
+        with_answer(car, _answer(found, place), source, redo=options.redo_reviewed)
+        for car, place in zip(table.cars, places.tolist(), strict=True)
     ]
     notes = (*table.notes, note) if note else table.notes
     return replace(table.with_cars(filled), notes=notes)
+
+
+def _answer(found: HeadingPrediction, place: int) -> Answer | str:
+    """Give what was found at a place, or the status of a car without heading."""
+    if place < 0:
+        return OUTSIDE
+    if np.isnan(found.angle[place]):
+        return NO_CONTRAST
+    heading = float(angles.heading_from_angle(found.angle[place]))
+    sd, p_flip = float(found.sd_deg[place]), float(found.p_flip[place])
+    return Answer(round(heading, 2) % 360, round(sd, 2), round(p_flip, 4))
 
 
 def inside_image(centers: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
@@ -307,49 +318,3 @@ def car_lengths(cars: Sequence[Car], options: OrientOptions) -> tuple[np.ndarray
         why = "assumed: give the car length or the pixel size for better headings"
     note = f"{int(missing.sum())} cars without length: {assumed:.1f} px, {why}"
     return np.where(missing, assumed, own), note
-
-
-def _with_prediction(
-    car: Car, found: HeadingPrediction, place: int, source: str, options: OrientOptions
-) -> Car:
-    is_reviewed = car.status in REVIEWED and not options.redo_reviewed
-    if place < 0 or np.isnan(found.angle[place]):
-        if is_reviewed:
-            return car
-        status = OUTSIDE if place < 0 else NO_CONTRAST
-        return replace(car, heading_cw_from_up_deg=None, status=status, source=source)
-    heading = round(float(angles.heading_from_angle(found.angle[place])), 2) % 360
-    if is_reviewed:
-        return replace(car, machine_heading_cw_from_up_deg=heading)
-    return car.with_heading(
-        heading,
-        heading_sd_deg=round(float(found.sd_deg[place]), 2),
-        p_flip=round(float(found.p_flip[place]), 4),
-        machine_heading_cw_from_up_deg=heading,
-        status=MACHINE,
-        source=source,
-    )
-
-
-def read_image(path: Path | str) -> np.ndarray:
-    """Read one picture: (H, W), (H, W, 3) or (H, W, 4)."""
-    path = Path(path)
-    if not path.is_file():
-        raise ValueError(f"there is no image {path}")
-    image = _read_any(path)
-    if image.ndim == 3 and image.shape[0] in (3, 4) and image.shape[-1] not in (3, 4):
-        image = np.moveaxis(image, 0, -1)  # planar TIFF
-    return np.squeeze(image)
-
-
-def _read_any(path: Path) -> np.ndarray:
-    if path.suffix.lower() in (".tif", ".tiff"):
-        import tifffile
-
-        return np.asarray(tifffile.imread(path))
-    from imageio import v3 as imageio
-
-    try:
-        return np.asarray(imageio.imread(path))
-    except Exception as error:  # every format raises what it likes
-        raise ValueError(f"cannot read the image {path}: {error}") from error

@@ -11,12 +11,12 @@ import numpy as np
 from torch import Tensor
 
 from roteq_core.car_frames import CarFrames, hold_out_last
+from roteq_core.car_pictures import read_image
 from roteq_core.config import TrainConfig
 from roteq_core.fine_tuning import weights_of
 from roteq_core.jobs import Job, Report
 from roteq_core.model import Model, make_model
 from roteq_core.net_config import CarFinderNetConfig
-from roteq_core.orient import read_image
 from roteq_core.synthetic import FAMILIES, aerial_scene
 from roteq_core.synthetic.aerial import AerialScene
 from roteq_core.tables import Car

@@ -10,13 +10,12 @@ import torch
 
 from roteq_core import angles
 from roteq_core.config import OrientOptions
+from roteq_core.filled_cars import NO_CONTRAST, OUTSIDE
 from roteq_core.jobs import drain
 from roteq_core.model import make_model
 from roteq_core.net_config import CarNetConfig, TurningConfig
 from roteq_core.networks import build_network
 from roteq_core.orient import (
-    NO_CONTRAST,
-    OUTSIDE,
     car_lengths,
     iter_orient,
     reading_turns,
