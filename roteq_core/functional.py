@@ -7,6 +7,7 @@ docs/method.md.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 from typing import Literal, NamedTuple
@@ -31,6 +32,13 @@ def full_circle(orientations: int) -> Orientations:
     return Orientations(0.0, 2 * math.pi / orientations, True)
 
 
+def without_autocast(x: Tensor) -> contextlib.AbstractContextManager[None]:
+    """Switch autocast off where x is, for what half precision is too coarse for."""
+    if not torch.is_autocast_enabled(x.device.type):
+        return contextlib.nullcontext()  # exporters need not see it
+    return torch.autocast(x.device.type, enabled=False)
+
+
 def harmonic_bank(weight: Tensor, operator: TurningOperator) -> Tensor:
     """Spread canonical filters over the K harmonic filters of a turning operator.
 
@@ -48,7 +56,8 @@ def harmonic_bank(weight: Tensor, operator: TurningOperator) -> Tensor:
     filters, maps, parts, height, width = weight.shape
     flat = weight.reshape(filters, maps, -1)
     harmonics = operator.harmonics.to(weight)
-    bank = torch.einsum("kpq,fcq->fkcp", harmonics, flat)
+    with without_autocast(weight):
+        bank = torch.einsum("kpq,fcq->fkcp", harmonics, flat)
     return bank.reshape(-1, maps * parts, height, width)
 
 
@@ -107,10 +116,14 @@ def convolve_bank(
     bank = bank.contiguous(memory_format=torch.channels_last)
     coefficients = F.conv2d(maps, bank, stride=stride, padding=padding)
     coefficients = coefficients.unflatten(1, (-1, trig.shape[1]))
-    responses = torch.einsum("bfkhw,rk->bfrhw", coefficients, trig.to(coefficients))
+    wide = torch.promote_types(coefficients.dtype, torch.float32)
+    with without_autocast(x):
+        responses = torch.einsum(
+            "bfkhw,rk->bfrhw", coefficients.to(wide), trig.to(coefficients.device, wide)
+        )
     if bias is not None:
         responses = responses + bias.to(responses)[:, None, None, None]
-    return responses
+    return responses.to(coefficients.dtype)
 
 
 def orientation_pool(

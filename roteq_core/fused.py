@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from roteq_core.functional import Orientations, flat_tolerance
+from roteq_core.functional import Orientations, flat_tolerance, without_autocast
 from roteq_core.peaks import (
     Kept,
     PoolRule,
@@ -106,11 +106,12 @@ def fused_conv_pool(
     # Half precision is too coarse for angles.
     trig = trig.to(bank.device, torch.promote_types(bank.dtype, torch.float32))
     rule = pooling.rule(maps.dtype)
-    if pooling.one_wave and not pooling.padding and is_wave_rule(rule, len(trig)):
-        return pooled_waves(maps, bank, bias, rule, pooling.stride)
-    result: Tensor = _FusedConvPool.apply(  # type: ignore[no-untyped-call]
-        maps, bank, trig, bias, pooling
-    )
+    with without_autocast(maps):
+        if pooling.one_wave and not pooling.padding and is_wave_rule(rule, len(trig)):
+            return pooled_waves(maps, bank, bias, rule, pooling.stride)
+        result: Tensor = _FusedConvPool.apply(  # type: ignore[no-untyped-call]
+            maps, bank, trig, bias, pooling
+        )
     return result if pooling.keep == "vector" else result.squeeze(2)
 
 
@@ -175,7 +176,8 @@ class _FusedConvPool(torch.autograd.Function):
                 for slope in slopes:
                     grad_bias += slope.view(-1, pooling.filters).sum(0)
             if need_maps or need_bank:
-                terms = spread_gradient(slopes, winners.row, trig, rule)
+                with without_autocast(trig):
+                    terms = spread_gradient(slopes, winners.row, trig, rule)
                 terms = terms.view(len(terms), -1, pooling.filters).transpose(0, 1)
                 conv.add_gradient(strip, terms.flatten(1).to(bank.dtype))
         grad_maps, grad_bank = conv.gradients()

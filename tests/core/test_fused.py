@@ -268,3 +268,31 @@ def test_autocast_gives_half_precision_and_full_gradients(path):
         assert parameter.grad is not None
         assert parameter.grad.isfinite().all()
         assert parameter.grad.any()
+
+
+@pytest.mark.parametrize("path", ["plain", "fused"])
+def test_autocast_leaves_angles_as_exact_as_its_convolutions(path):
+    made = layer(path, vector=True).eval()
+    x = torch.randn(1, 2, 2, 40, 40, generator=torch.Generator().manual_seed(4))
+    with torch.no_grad():
+        exact = made(x.double())
+        made.float()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            half = made(x).double()
+    (u, v), (exact_u, exact_v) = half.unbind(2), exact.unbind(2)
+    cross, dot = u * exact_v - v * exact_u, u * exact_u + v * exact_v
+    length = rf.magnitude(exact)
+    error = torch.atan2(cross, dot).abs()[length > length.median()]
+    assert torch.rad2deg(error.median()) < 0.1
+
+
+def test_gradients_are_the_same_when_autocast_covers_backward_too():
+    made, grads = layer("fused").float(), []
+    x = torch.randn(1, 2, 2, 16, 16, generator=torch.Generator().manual_seed(5))
+    x.requires_grad_()
+    for covered in (False, True):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            loss = made(x).float().square().sum()
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=covered):
+            grads.append(torch.autograd.grad(loss, x)[0])
+    torch.testing.assert_close(*grads)

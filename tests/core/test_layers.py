@@ -278,6 +278,17 @@ def test_bank_follows_the_type_of_the_weights(cached):
     torch.testing.assert_close(found, fresh(made, x.double()))
 
 
+@pytest.mark.parametrize("path", ["fused", "plain"])
+def test_bank_kept_under_autocast_serves_without_it(path):
+    made, x = RotConv(1, 2, 5, vector_input=False, path=path).eval(), noise(1, 1, 9, 9)
+    with torch.no_grad():
+        expected = made.float()(x.float())
+        made.train().eval()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            made(x.float())
+        assert torch.equal(made(x.float()), expected)
+
+
 def test_layer_made_for_inference_alone_works():
     with torch.inference_mode():
         made = RotConv(1, 2, 5, vector_input=False).eval()
