@@ -236,9 +236,11 @@ class RotConv(nn.Module):
         if self.training or learns or _is_exporting():
             return rf.harmonic_bank(self.weight, self.operator)
         if self._bank is None or not _is_same(self._bank[0], self.weight):
-            bank = rf.harmonic_bank(self.weight, self.operator)
-            bank = bank.contiguous(memory_format=torch.channels_last)
-            self._bank = (self.weight.detach().clone(), bank)
+            # Tensors of inference mode could not take part in gradients later.
+            with torch.inference_mode(False), torch.no_grad():
+                bank = rf.harmonic_bank(self.weight, self.operator)
+                bank = bank.contiguous(memory_format=torch.channels_last)
+                self._bank = (self.weight.detach().clone(), bank)
         return self._bank[1]
 
     def train(self, mode: bool = True) -> RotConv:

@@ -289,6 +289,19 @@ def test_bank_kept_under_autocast_serves_without_it(path):
         assert torch.equal(made(x.float()), expected)
 
 
+@pytest.mark.parametrize("path", ["fused", "plain"])
+@pytest.mark.parametrize("kernel_size", [1, 5])
+def test_bank_kept_in_inference_mode_serves_gradients_later(kernel_size, path):
+    made = RotConv(2, 3, kernel_size, path=path).eval().requires_grad_(False)
+    x = noise(1, 2, 2, 9, 9).float()
+    with torch.inference_mode():
+        made(x)
+    x.requires_grad_()
+    made(x).sum().backward()
+    assert x.grad is not None
+    assert x.grad.any()
+
+
 def test_layer_made_for_inference_alone_works():
     with torch.inference_mode():
         made = RotConv(1, 2, 5, vector_input=False).eval()
