@@ -236,8 +236,8 @@ def iter_orient(
     ----------
     image : array of shape (H, W), (H, W, 3) or (H, W, 4), or path
     cars : CarTable or path
-        Centers in pixels; lengths where known. A table that names several images is
-        used for those cars that are in this one.
+        Centers in pixels; lengths where known. Rows that name another image than the
+        file are left as they are; where all do, that is an error.
     options : OrientOptions, optional
 
     Returns
@@ -255,26 +255,45 @@ def iter_orient(
         table = cars
     else:
         table = read_cars(cars, image_size=(pixels.shape[0], pixels.shape[1]))
-    table = table.for_image(name) if name and len(table.files) > 1 else table
+    own = table.is_of(name) if name else (True,) * len(table)
+    cars_here = [car for car, is_own in zip(table.cars, own, strict=True) if is_own]
+    lengths, note = car_lengths(cars_here, options)
+    answers, source = yield from _iter_answers(pixels, cars_here, lengths, options)
+    filled = iter(
+        with_answer(car, answer, source, redo=options.redo_reviewed)
+        for car, answer in zip(cars_here, answers, strict=True)
+    )
+    cars_now = [
+        next(filled) if is_own else car
+        for car, is_own in zip(table.cars, own, strict=True)
+    ]
+    notes = (*table.notes, note, _others_note(own))
+    return replace(table.with_cars(cars_now), notes=tuple(filter(None, notes)))
+
+
+def _others_note(own: Sequence[bool]) -> str:
+    others = len(own) - sum(own)
+    text = f"{others} of {len(own)} cars are of other images and stay as they were"
+    return text if others else ""
+
+
+def _iter_answers(
+    pixels: np.ndarray, cars: Sequence[Car], lengths: np.ndarray, options: OrientOptions
+) -> Job[tuple[list[Answer | str], str]]:
+    """Ask the model about cars of one image; give its answers, and its name."""
     model = load_model(options.model, task="cars")
     source = f"{model.card.name} {file_hash(find_model(options.model))}"
-    lengths, note = car_lengths(table.cars, options)
     maps = int(model.networks[0].config.in_maps)  # type: ignore[union-attr,arg-type]
-    yield Report(0, len(table), "reading the image")
+    yield Report(0, len(cars), "reading the image")
     pyramid = make_pyramid(image_maps(pixels, maps), lengths.max(initial=1.0))
-    centers = np.array([(c.cx, c.cy) for c in table.cars]).reshape(len(table), 2)
+    centers = np.array([(c.cx, c.cy) for c in cars]).reshape(len(cars), 2)
     inside = inside_image(centers, pyramid.shape)
     found = yield from iter_headings(
         model, pyramid, centers[inside], lengths[inside], options
     )
-    places = np.full(len(table), -1)
+    places = np.full(len(cars), -1)
     places[inside] = np.arange(int(inside.sum()))
-    filled = [
-        with_answer(car, _answer(found, place), source, redo=options.redo_reviewed)
-        for car, place in zip(table.cars, places.tolist(), strict=True)
-    ]
-    notes = (*table.notes, note) if note else table.notes
-    return replace(table.with_cars(filled), notes=notes)
+    return [_answer(found, place) for place in places.tolist()], source
 
 
 def _answer(found: HeadingPrediction, place: int) -> Answer | str:

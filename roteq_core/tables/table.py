@@ -102,6 +102,21 @@ class CarTable:
             return replace(self, cars=(), notes=(*self.notes, note))
         return self.with_cars(car for car in self.cars if car.file == match)
 
+    def is_of(self, name: str) -> tuple[bool, ...]:
+        """Tell for each car whether it is of an image; see `for_image`.
+
+        Cars that name no image are of any. Where all cars are of other images, that
+        is an error.
+        """
+        match = self._file_like(name)
+        own = tuple(car.file in ("", match) for car in self.cars)
+        if self.cars and not any(own):
+            raise ValueError(
+                f"the table must have cars of {name}, got cars of "
+                f"{summarize(self.files)}"
+            )
+        return own
+
     def _file_like(self, name: str) -> str | None:
         for reduce in (str, _base_name, stem_of):
             matches = [file for file in self.files if reduce(file) == reduce(name)]

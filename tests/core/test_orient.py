@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from imageio import v3 as imageio
 
 from roteq_core import angles
 from roteq_core.config import OrientOptions
@@ -154,6 +156,34 @@ def test_what_a_person_decided_is_kept(image, model):
     assert kept.machine_heading_cw_from_up_deg is not None
     redone = oriented(image, [decided], model, redo_reviewed=True).cars[0]
     assert redone.status == "machine"
+
+
+@pytest.fixture
+def image_file(image, tmp_path):
+    imageio.imwrite(tmp_path / "b.png", image)
+    return tmp_path / "b.png"
+
+
+def test_cars_of_other_images_stay_as_they_were(image_file, model):
+    other = Car(9000, 70, 300, 12, 33.0, file="a.png", extra={"note": "x"})
+    here = [replace(car, file="b.png") for car in CARS]
+    table = oriented(image_file, [here[0], other, *here[1:]], model)
+    assert [car.status for car in table] == ["machine", "", "machine", "machine"]
+    assert table.cars[1] == other
+    assert table.notes == ("1 of 4 cars are of other images and stay as they were",)
+    alone = oriented(image_file, here, model)
+    assert [*alone.cars[:1], other, *alone.cars[1:]] == list(table.cars)
+    assert alone.notes == ()
+
+
+def test_a_table_of_other_images_alone_is_refused(image_file, model):
+    with pytest.raises(ValueError, match=r"have cars of b\.png, got cars of a\.png"):
+        oriented(image_file, [replace(CARS[0], file="a.png")], model)
+
+
+def test_cars_that_name_no_image_are_of_any(image_file, model):
+    table = oriented(image_file, [CARS[0], replace(CARS[1], file="a.png")], model)
+    assert [car.status for car in table] == ["machine", ""]
 
 
 def test_missing_lengths_are_taken_from_what_is_known():
