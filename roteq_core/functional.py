@@ -32,6 +32,11 @@ def full_circle(orientations: int) -> Orientations:
     return Orientations(0.0, 2 * math.pi / orientations, True)
 
 
+def at_least_single(x: Tensor) -> Tensor:
+    """Give x, in float32 if it is in half precision: too coarse to square or turn."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
 def without_autocast(x: Tensor) -> contextlib.AbstractContextManager[None]:
     """Switch autocast off where x is, for what half precision is too coarse for."""
     if not torch.is_autocast_enabled(x.device.type):
@@ -116,11 +121,9 @@ def convolve_bank(
     bank = bank.contiguous(memory_format=torch.channels_last)
     coefficients = F.conv2d(maps, bank, stride=stride, padding=padding)
     coefficients = coefficients.unflatten(1, (-1, trig.shape[1]))
-    wide = torch.promote_types(coefficients.dtype, torch.float32)
+    wide = at_least_single(coefficients)
     with without_autocast(x):
-        responses = torch.einsum(
-            "bfkhw,rk->bfrhw", coefficients.to(wide), trig.to(coefficients.device, wide)
-        )
+        responses = torch.einsum("bfkhw,rk->bfrhw", wide, trig.to(wide))
     if bias is not None:
         responses = responses + bias.to(responses)[:, None, None, None]
     return responses.to(coefficients.dtype)
@@ -171,10 +174,8 @@ class Peak(NamedTuple):
     winner: Tensor
 
     def at_least_single(self) -> Peak:
-        """The same in float32 if it is in half precision, too coarse for angles."""
-        if self.top.dtype not in (torch.float16, torch.bfloat16):
-            return self
-        left, top, right = (y.float() for y in self[:3])
+        """The same, in single precision at least."""
+        left, top, right = (at_least_single(y) for y in self[:3])
         return Peak(left, top, right, self.winner)
 
 
@@ -325,10 +326,19 @@ def check_field(field: Tensor) -> None:
 def magnitude(field: Tensor) -> Tensor:
     """Length of the vectors, (B, C, H, W); its gradient at a zero vector is zero."""
     check_field(field)
+    return _length(at_least_single(field)).to(field.dtype)
+
+
+def _length(field: Tensor) -> Tensor:
     u, v = field.unbind(2)
     squared = u * u + v * v
     is_zero = squared == 0
     return torch.sqrt(squared.masked_fill(is_zero, 1)).masked_fill(is_zero, 0)
+
+
+def magnitude_variance(field: Tensor) -> Tensor:
+    """Variance of the magnitudes of each map over a batch, (C,), at least float32."""
+    return _length(at_least_single(field)).var((0, 2, 3), correction=0)
 
 
 def field_max_pool(field: Tensor, size: int = 2) -> Tensor:
@@ -354,7 +364,7 @@ def field_max_pool(field: Tensor, size: int = 2) -> Tensor:
         raise ValueError(f"size must be at least 1, got {size}")
     taps = _window_taps(field, size)
     with torch.no_grad():
-        lengths = [tap.square().sum(2) for tap in taps]  # squared
+        lengths = [at_least_single(tap).square().sum(2) for tap in taps]  # squared
         longest = functools.reduce(torch.maximum, lengths)
         limit = longest * (1 - 2 * flat_tolerance(field.dtype))
         is_longest = [(length >= limit).to(field) for length in lengths]
@@ -411,7 +421,7 @@ def field_normalize(
     field: Tensor, variance: Tensor, gain: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
     """Divide each map by the standard deviation of its magnitude: method.md (13)."""
-    scale = torch.rsqrt(variance + eps)
+    scale = torch.rsqrt(at_least_single(variance) + eps)
     if gain is not None:
         scale = scale * gain
-    return field * scale[:, None, None, None].to(field.dtype)
+    return (field * scale[:, None, None, None]).to(field.dtype)

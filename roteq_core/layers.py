@@ -118,11 +118,11 @@ class FieldNorm(nn.Module):
             raise ValueError(f"field must have {self.maps} maps, got {field.shape[1]}")
         variance = self.running_variance
         if self.training:
-            variance = rf.magnitude(field).var((0, 2, 3), correction=0)
+            variance = rf.magnitude_variance(field)
             with torch.no_grad():
-                self.running_variance.lerp_(
-                    variance.to(self.running_variance), self.momentum
-                )
+                largest = torch.finfo(self.running_variance.dtype).max
+                newest = variance.clamp(max=largest).to(self.running_variance)
+                self.running_variance.lerp_(newest, self.momentum)
         gain = None if self.log_gain is None else self.log_gain.exp()
         return rf.field_normalize(field, variance, gain, self.eps)
 

@@ -296,6 +296,17 @@ def test_magnitude_is_the_length_and_flat_at_zero():
     )
 
 
+@pytest.mark.parametrize("length", [300.0, 1e-4])
+def test_magnitude_of_half_precision_neither_overflows_nor_vanishes(length):
+    field = torch.tensor([0.6, 0.8]).mul(length).half().reshape(1, 1, 2, 1, 1)
+    found = rf.magnitude(field.requires_grad_())
+    assert found.dtype == torch.float16
+    assert found.item() == pytest.approx(length, rel=1e-2)
+    found.sum().backward()
+    assert field.grad is not None
+    assert field.grad.flatten().tolist() == pytest.approx([0.6, 0.8], rel=1e-2)
+
+
 def windows(length: int, size: int) -> list[range]:
     """Symmetric windows along a side, as the method describes them."""
     count = math.ceil(length / size)
@@ -344,6 +355,13 @@ def test_max_pool_keeps_the_mean_of_equally_long_vectors():
     field = torch.tensor([[3, 0, -1], [0, rounded, 0.5]]).reshape(1, 1, 2, 1, 3)
     pooled = rf.field_max_pool(field, 3)
     assert pooled.flatten().tolist() == pytest.approx([1.5, 1.5])
+
+
+def test_max_pool_tells_long_vectors_of_half_precision_apart():
+    field = torch.tensor([[300.0, 600.0], [0.0, 0.0]]).half().reshape(1, 1, 2, 1, 2)
+    pooled = rf.field_max_pool(field, 2)
+    assert pooled.dtype == torch.float16
+    assert pooled.flatten().tolist() == [600, 0]
 
 
 def test_max_pool_of_nothing_is_nothing_with_finite_gradients():

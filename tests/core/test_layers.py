@@ -412,6 +412,20 @@ def test_norm_learns_a_running_variance_for_evaluation():
     torch.testing.assert_close(made(field[:1]), made(field)[:1])
 
 
+@pytest.mark.parametrize("half_layer", [False, True])
+@pytest.mark.parametrize("size", [300.0, 1e-3])
+def test_norm_of_half_precision_stays_finite(size, half_layer):
+    made = FieldNorm(2, eps=1e-10)
+    made = made.half() if half_layer else made
+    field = (size * noise(2, 2, 2, 9, 9)).half()
+    found = made(field)
+    assert found.dtype == torch.float16
+    spread = Magnitude()(found.float()).std((0, 2, 3), correction=0)
+    assert spread.tolist() == pytest.approx([1, 1], rel=2e-2)
+    assert made.running_variance.isfinite().all()
+    assert made.eval()(field).isfinite().all()
+
+
 def test_gain_of_norm_stays_positive():
     made = FieldNorm(1)
     assert made.log_gain is not None
