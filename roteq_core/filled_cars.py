@@ -36,7 +36,7 @@ def with_answer(car: Car, answer: Answer | str, source: str, *, redo: bool) -> C
     if isinstance(answer, str):
         if is_reviewed:
             return car
-        return replace(car, heading_cw_from_up_deg=None, status=answer, source=source)
+        return _without_heading(car, answer, source)
     heading = answer.heading_cw_from_up_deg
     if is_reviewed:
         return replace(car, machine_heading_cw_from_up_deg=heading)
@@ -46,5 +46,19 @@ def with_answer(car: Car, answer: Answer | str, source: str, *, redo: bool) -> C
         p_flip=answer.p_flip,
         machine_heading_cw_from_up_deg=heading,
         status=MACHINE,
+        source=source,
+    )
+
+
+def _without_heading(car: Car, status: str, source: str) -> Car:
+    """Take back what was said of the front; the box stays where it was drawn."""
+    return replace(
+        car,
+        heading_cw_from_up_deg=None,
+        axis_cw_from_up_deg=car.drawn_cw_from_up_deg,
+        heading_sd_deg=None,
+        p_flip=None,
+        machine_heading_cw_from_up_deg=None,
+        status=status,
         source=source,
     )
