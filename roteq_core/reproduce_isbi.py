@@ -21,20 +21,31 @@ import torch
 from roteq_core.baselines import PlainNetConfig, UNetConfig, build_any
 from roteq_core.card import shipped_models
 from roteq_core.checkpoint import read_checkpoint
-from roteq_core.config import (
-    SegmentOptions,
-    TrainConfig,
-)
+from roteq_core.config import TrainConfig
 from roteq_core.device import choose_device
 from roteq_core.jobs import Job, Report, drain
 from roteq_core.membrane_examples import MembraneExamples, read_examples
+from roteq_core.membrane_scores import (
+    iter_score_model,
+    iter_structure_tensor,
+    membrane_task,
+)
+from roteq_core.model import load_model
 from roteq_core.net_config import MembraneNetConfig
 from roteq_core.networks import count_parameters
-from roteq_core.segment import Segmenter
-from roteq_core.tasks.membranes import MembraneTask
 from roteq_core.train import Trained, iter_train
 from roteq_core.train_membranes import score_held_out
 
+#: What the cards of models that learnt from it say of the data.
+ISBI_DATA = (
+    "ISBI 2012 EM segmentation challenge, training stack (ssTEM of Drosophila larva "
+    "ventral nerve cord, 4 x 4 x 50 nm)"
+)
+ISBI_TERMS = (
+    "The data is free for making and testing non-commercial image segmentation "
+    "software; cite Cardona et al. 2010, PLoS Biol 8(10): e1000502, and "
+    "Arganda-Carreras et al. 2015, Front. Neuroanat. 9:142"
+)
 #: V-Rand on five held-out images: (without, with augmentation).
 PAPER_AUGMENTATION = {"cnn": (0.9232, 0.9572), "roteqnet": (0.9726, 0.9790)}
 #: V-Rand, V-Info and weights on the challenge's hidden test stack.
@@ -181,25 +192,16 @@ def _parts(
         if name in shipped_models():
             for turns in sorted({1, options.turns}):
                 label = f"{name}, {turns} turn{'s' if turns > 1 else ''}"
-                parts[label] = _shipped(examples, name, turns, options)
+                parts[label] = _shipped(examples, name, turns, options.train.device)
+    parts["structure tensor"] = lambda: iter_structure_tensor(examples)
     return parts
-
-
-def _task(examples: MembraneExamples, network: Any) -> MembraneTask:
-    return MembraneTask(
-        examples.images,
-        examples.membranes,
-        examples.known,
-        held_out=examples.held_out,
-        network=network,
-    )
 
 
 def _training(
     examples: MembraneExamples, network: Any, train: TrainConfig, run: Path
 ) -> Callable[[], Step]:
     def job() -> Step:
-        task = _task(examples, network)
+        task = membrane_task(examples, network)
         resume = (run / "last.safetensors").is_file()
         trained: Trained = yield from iter_train(
             task, train, folder=run, resume=resume, build=build_any
@@ -223,7 +225,7 @@ def _fit_to_time(
     tried = replace(train, steps=3, epoch_steps=3)
     untested = replace(examples, held_out=range(0))
     started = time.monotonic()
-    drain(iter_train(_task(untested, network), tried, build=build_any))
+    drain(iter_train(membrane_task(untested, network), tried, build=build_any))
     each = (time.monotonic() - started) / 3
     steps = max(1, int(seconds / each))
     epoch = min(steps, train.epoch_steps)
@@ -231,35 +233,11 @@ def _fit_to_time(
 
 
 def _shipped(
-    examples: MembraneExamples, name: str, turns: int, options: ReproduceOptions
+    examples: MembraneExamples, name: str, turns: int, device: str
 ) -> Callable[[], Step]:
-    def job() -> Step:
-        device = options.train.device
-        choice = SegmentOptions(model=name, turns=turns, direction=True, device=device)
-        segmenter = Segmenter(choice)
-        task = _task(examples, MembraneNetConfig())
-        normalization = segmenter.normalization(examples.images)
-        maps = []
-        started = time.monotonic()
-        for z in task.held_out:
-            plane = drain(segmenter.iter_plane(examples.images[z], normalization))
-            assert plane.angle is not None
-            assert plane.strength is not None
-            maps.append((plane.probability, plane.angle, plane.strength))
-            yield Report(len(maps), len(task.held_out), f"slice {z}")
-        result, direction = task.score(maps)
-        return {
-            "slices": options.held_out,
-            "v_rand": result.v_rand,
-            "v_info": result.v_info,
-            "pixel_error": result.pixel_error,
-            "threshold": result.threshold,
-            "direction_deg": direction,
-            "parameters": segmenter.model.card.parameters,
-            "seconds": round(time.monotonic() - started, 1),
-        }
-
-    return job
+    return lambda: iter_score_model(
+        load_model(name), examples, turns=turns, device=device
+    )
 
 
 def _read_results(path: Path, options: ReproduceOptions) -> dict[str, Any]:

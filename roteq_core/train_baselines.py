@@ -16,11 +16,16 @@ from roteq_core.config import TrainConfig
 from roteq_core.device import choose_device
 from roteq_core.heading_scores import predict_patches, summary_of
 from roteq_core.jobs import Job, Report
+from roteq_core.membrane_scores import membrane_task
 from roteq_core.model import Model, make_model, with_card
 from roteq_core.net_config import PlainCarNetConfig
 from roteq_core.reproduce_cars import read_split
-from roteq_core.reproduce_isbi import ReproduceOptions, read_isbi
-from roteq_core.tasks.membranes import MembraneTask
+from roteq_core.reproduce_isbi import (
+    ISBI_DATA,
+    ISBI_TERMS,
+    ReproduceOptions,
+    read_isbi,
+)
 from roteq_core.train import iter_train
 from roteq_core.train_cars import TRAIN_CARS, iter_train_cars
 from roteq_core.train_membranes import score_held_out
@@ -59,13 +64,7 @@ def iter_train_plain_membranes(
     """
     options = options or ReproduceOptions()
     examples = read_isbi(data, options)
-    task = MembraneTask(
-        examples.images,
-        examples.membranes,
-        examples.known,
-        held_out=examples.held_out,
-        network=network,  # type: ignore[arg-type]
-    )
+    task = membrane_task(examples, network)
     trained = yield from iter_train(
         task, train, folder=folder, resume=resume, build=build_any
     )
@@ -78,12 +77,8 @@ def iter_train_plain_membranes(
         summary="Baseline, to compare with: membranes by an ordinary CNN",
         pixel_size=4.0,
         pixel_unit="nm",
-        data="ISBI 2012 EM segmentation challenge, training stack, but for slices "
-        f"{options.held_out}, which were held out (ssTEM of Drosophila larva ventral "
-        "nerve cord, 4 x 4 x 50 nm)",
-        terms="The data is free for making and testing non-commercial image "
-        "segmentation software; cite Cardona et al. 2010, PLoS Biol 8(10): e1000502, "
-        "and Arganda-Carreras et al. 2015, Front. Neuroanat. 9:142",
+        data=f"{ISBI_DATA}; slices {options.held_out} were held out",
+        terms=ISBI_TERMS,
         limits=_LIMITS,
         training=_record(train, trained.log),
         scores=scores,

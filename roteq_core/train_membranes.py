@@ -18,6 +18,7 @@ from roteq_core.device import choose_device
 from roteq_core.fine_tuning import weights_of
 from roteq_core.jobs import Job
 from roteq_core.membrane_examples import MembraneExamples
+from roteq_core.membrane_scores import membrane_task
 from roteq_core.model import Model, make_model
 from roteq_core.net_config import (
     MembraneNetConfig,
@@ -74,7 +75,7 @@ def iter_train_membranes(
         "data": examples.description,
         "card": asdict(card),
     }
-    task = _task(examples, network)
+    task = membrane_task(examples, network)
     start_run(folder, asked, resume=resume)
     job = iter_train(task, train, folder=folder, resume=resume, start=start)
     trained = yield from keep_log(job, folder)
@@ -146,16 +147,6 @@ def score_held_out(
         "pixel_error": round(result.pixel_error, 5),
         "direction_deg": None if direction is None else round(direction, 2),
     }
-
-
-def _task(examples: MembraneExamples, network: MembraneNetConfig) -> MembraneTask:
-    return MembraneTask(
-        examples.images,
-        examples.membranes,
-        examples.known,
-        held_out=examples.held_out,
-        network=network,
-    )
 
 
 def _summary(data: dict[str, Any]) -> str:

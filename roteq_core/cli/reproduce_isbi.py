@@ -26,6 +26,9 @@ def reproduce_isbi(
     ),
     steps: int | None = typer.Option(None, help="Weight updates of each network."),
     device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
+    ship: Path | None = typer.Option(
+        None, help="Instead, train the shipped models anew, into this folder."
+    ),
 ) -> None:
     """Train RotEqNet, a plain CNN and a U-Net, and score them beside the paper.
 
@@ -37,6 +40,9 @@ def reproduce_isbi(
         iter_reproduce_isbi,
     )
 
+    if ship is not None:
+        _ship(data, ship, device)
+        return
     options = QUICK if quick else ReproduceOptions()
     train: Any = {"device": device}
     if steps is not None:
@@ -48,6 +54,19 @@ def reproduce_isbi(
     results = follow(job, "reproducing")
     show_tables(results)
     say(f"wrote {folder / 'results.json'}")
+
+
+def _ship(data: Path, folder: Path, device: str) -> None:
+    from roteq_core.ship_membranes import RECIPES, iter_ship_membranes
+
+    recipes = {
+        width: replace(train, device=device)  # type: ignore[arg-type]
+        for width, train in RECIPES.items()
+    }
+    for path in follow(
+        iter_ship_membranes(data, folder, recipes=recipes), "training"
+    ).values():
+        say(f"wrote {path}")
 
 
 def show_tables(results: dict[str, Any]) -> None:
@@ -75,7 +94,8 @@ def show_tables(results: dict[str, Any]) -> None:
             name, f"{rand:.4f}", f"{info:.4f}", size, "", "paper, hidden test stack"
         )
     table.add_section()
-    for name, part in parts.items():
+    segmented = {name: part for name, part in parts.items() if "v_rand" in part}
+    for name, part in segmented.items():
         table.add_row(
             name,
             _figure(part, "v_rand"),
@@ -85,7 +105,12 @@ def show_tables(results: dict[str, Any]) -> None:
             ours,
         )
     console.print(table)
+    table = Table("direction of membranes", "mean error")
+    for name, part in parts.items():
+        table.add_row(name, _figure(part, "direction_deg", "{:.1f}°"))
+    console.print(table)
 
 
-def _figure(part: dict[str, Any] | None, key: str) -> str:
-    return "" if part is None else f"{part[key]:.4f}"
+def _figure(part: dict[str, Any] | None, key: str, form: str = "{:.4f}") -> str:
+    found = None if part is None else part.get(key)
+    return "" if found is None else form.format(found)

@@ -27,6 +27,7 @@ PARTS = [
     "cnn-augmented",
     "cnn-plain",
     "unet-augmented",
+    "structure tensor",
 ]
 
 
@@ -47,11 +48,14 @@ def test_all_parts_are_scored_and_kept(challenge, tmp_path, monkeypatch, capsys)
     assert list(results["parts"]) == PARTS
     kept = json.loads((tmp_path / "out" / "results.json").read_text())
     assert kept == json.loads(json.dumps(results))
-    for part in results["parts"].values():
-        assert 0 <= part["v_rand"] <= 1
-        assert part["seconds"] > 0
+    for name in PARTS[:-1]:
+        assert 0 <= results["parts"][name]["v_rand"] <= 1
+        assert results["parts"][name]["seconds"] > 0
+    assert 0 < results["parts"]["structure tensor"]["direction_deg"] < 45
     show_tables(results)
-    assert "0.9790" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "0.9790" in shown
+    assert f"{results['parts']['structure tensor']['direction_deg']:.1f}°" in shown
 
     # Finished parts are taken over, others are computed.
     del kept["parts"]["cnn-plain"]

@@ -1,0 +1,150 @@
+"""How the shipped membrane models were trained and described, to be done again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from roteq_core.card_text import CardText
+from roteq_core.config import SegmentOptions, TrainConfig
+from roteq_core.jobs import Job
+from roteq_core.membrane_examples import MembraneExamples
+from roteq_core.membrane_scores import iter_score_model, iter_structure_tensor
+from roteq_core.model import Model, combine_models, load_model, with_card
+from roteq_core.net_config import MembraneNetConfig
+from roteq_core.presets import MEMBRANE_PRESETS
+from roteq_core.reproduce_isbi import (
+    ISBI_DATA,
+    ISBI_TERMS,
+    ReproduceOptions,
+    read_isbi,
+)
+from roteq_core.robustness import DEGRADATIONS, Degradation, iter_robustness
+from roteq_core.run_folder import LAST
+from roteq_core.train_membranes import iter_train_membranes, run_folder_of
+
+SINGLE, ENSEMBLE = "membranes", "membranes-ensemble"
+_BEST = replace(MEMBRANE_PRESETS["best"].train, patience=0)
+#: The training of each network, by its width N.
+RECIPES: dict[int, TrainConfig] = {
+    1: replace(_BEST, steps=2500, seed=1),
+    2: _BEST,
+    3: replace(_BEST, steps=1600, seed=3),
+}
+TURNS = 8
+_SUMMARIES = {
+    SINGLE: "EM membranes, cells and membrane directions; N = 2, one network",
+    ENSEMBLE: "EM membranes, cells and membrane directions; N = 1, 2 and 3, three "
+    "networks: better and three times slower",
+}
+_LIMITS = (
+    "Trained on one kind of tissue and one microscope. Expects dark membranes (say "
+    "that they are inverted otherwise) and about 4 nm pixels (give the pixel size "
+    "otherwise). Scores on images made worse are under scores, robustness: "
+)
+
+
+def iter_ship_membranes(
+    data: Path | str,
+    folder: Path | str,
+    *,
+    options: ReproduceOptions | None = None,
+    recipes: Mapping[int, TrainConfig] = RECIPES,
+    degradations: tuple[Degradation, ...] = DEGRADATIONS,
+    turns: int = TURNS,
+) -> Job[dict[str, Path]]:
+    """Train the networks of the shipped models, score them, and write the models.
+
+    Runs and networks that are in the folder already are taken over or gone on with.
+
+    Parameters
+    ----------
+    data : path
+        A folder with ``train-volume.tif`` and ``train-labels.tif``.
+    folder : path
+        For runs and models.
+    options : ReproduceOptions, optional
+        Says which slices are held out.
+    recipes : mapping of int to TrainConfig
+        By the width of the network; one of width 2 is the single model.
+    degradations : tuple of Degradation
+        For the table of robustness.
+    turns : int
+        Test-time turns that are scored besides a single look.
+
+    Returns
+    -------
+    dict of str to Path
+        The files of the models, by name.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    examples = read_isbi(data, options or ReproduceOptions())
+    parts: dict[int, Model] = {}
+    for width, train in recipes.items():
+        path = folder / f"n{width}.safetensors"
+        if not path.is_file():
+            yield from iter_train_membranes(
+                examples,
+                path,
+                network=MembraneNetConfig(width=width),
+                train=train,
+                card=CardText(f"N = {width}", pixel_size_nm=4.0),
+                resume=(run_folder_of(path) / LAST).is_file(),
+            )
+        parts[width] = load_model(path, task="membranes")
+    models = {
+        SINGLE: parts[2],
+        ENSEMBLE: combine_models(list(parts.values()), name=ENSEMBLE),
+    }
+    tensor = yield from iter_structure_tensor(examples)
+    paths = {}
+    for name, model in models.items():
+        scores: dict[str, Any] = {"structure_tensor": tensor}
+        for count in sorted({1, turns}):
+            label = "one look" if count == 1 else f"{count} turns"
+            scores[label] = yield from iter_score_model(model, examples, turns=count)
+        scores["robustness"] = yield from _iter_worse(model, examples, degradations)
+        paths[name] = folder / f"{name}.safetensors"
+        _described(model, name, examples, scores).save(paths[name])
+    return paths
+
+
+def _iter_worse(
+    model: Model, examples: MembraneExamples, degradations: tuple[Degradation, ...]
+) -> Job[list[dict[str, Any]]]:
+    held = list(examples.held_out)
+    return (
+        yield from iter_robustness(
+            model,
+            examples.images[held],
+            examples.membranes[held],
+            SegmentOptions(),
+            degradations=degradations,
+        )
+    )
+
+
+def _described(
+    model: Model, name: str, examples: MembraneExamples, scores: dict[str, Any]
+) -> Model:
+    held = examples.held_out
+    return with_card(
+        model,
+        name=name,
+        summary=_SUMMARIES[name],
+        data=f"{ISBI_DATA}; slices {held[0]}-{held[-1]} were held out, and not used "
+        "for choosing weights",
+        terms=ISBI_TERMS,
+        limits=_LIMITS + _worst(scores["robustness"]),
+        scores=scores,
+    )
+
+
+def _worst(rows: list[dict[str, Any]]) -> str:
+    """Name what costs most, for those who read no tables."""
+    ordered = sorted(rows, key=lambda row: float(row["v_rand"]))[:4]
+    told = [f"{row['change']} (V-Rand {row['v_rand']:.3f})" for row in ordered]
+    return "worst are " + ", ".join(told) + "."

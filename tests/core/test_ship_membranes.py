@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import tifffile
+import torch
+
+from roteq_core.jobs import drain
+from roteq_core.model import load_model
+from roteq_core.reproduce_isbi import QUICK
+from roteq_core.robustness import DEGRADATIONS
+from roteq_core.ship_membranes import ENSEMBLE, RECIPES, SINGLE, iter_ship_membranes
+
+OPTIONS = replace(QUICK, held_out="2-2", side=64)
+TINY = {
+    width: replace(train, steps=2, epoch_steps=2, crop=16, device="cpu")
+    for width, train in RECIPES.items()
+}
+
+
+@pytest.fixture
+def challenge(tmp_path, em):
+    """Write a stack as the challenge does: 0 is membrane, 255 cell."""
+    folder = tmp_path / "isbi"
+    folder.mkdir()
+    labels = np.where(em.membranes[:3], 0, 255).astype(np.uint8)
+    tifffile.imwrite(
+        folder / "train-volume.tif", em.image[:3], photometric="minisblack"
+    )
+    tifffile.imwrite(folder / "train-labels.tif", labels, photometric="minisblack")
+    return folder
+
+
+def test_the_recipes_give_two_models_with_cards(challenge, tmp_path):
+    job = iter_ship_membranes(
+        challenge,
+        tmp_path / "out",
+        options=OPTIONS,
+        recipes=TINY,
+        degradations=DEGRADATIONS[:2],
+        turns=2,
+    )
+    paths = drain(job)
+    single, ensemble = (load_model(paths[name]) for name in (SINGLE, ENSEMBLE))
+    assert [n.config.width for n in single.networks] == [2]
+    assert [n.config.width for n in ensemble.networks] == [1, 2, 3]
+    for card in (single.card, ensemble.card):
+        assert card.pixel_size == 4.0
+        assert "slices 2-2 were held out" in card.data
+        assert card.scores["one look"]["turns"] == 1
+        assert 0 <= card.scores["2 turns"]["v_rand"] <= 1
+        assert [row["change"] for row in card.scores["robustness"]] == [
+            "as it is",
+            "turned by 90°",
+        ]
+        assert "worst are" in card.limits
+    assert single.card.training["recipe"]["seed"] == RECIPES[2].seed
+    assert single.card.scores["one look"] != ensemble.card.scores["one look"]
+
+
+def test_networks_that_are_there_are_taken_over(challenge, tmp_path):
+    def ship(seed: int) -> dict[str, torch.Tensor]:
+        paths = drain(
+            iter_ship_membranes(
+                challenge,
+                tmp_path / "out",
+                options=OPTIONS,
+                recipes={w: replace(train, seed=seed) for w, train in TINY.items()},
+                degradations=DEGRADATIONS[:1],
+                turns=1,
+            )
+        )
+        return load_model(paths[SINGLE]).networks[0].state_dict()
+
+    first, again = ship(seed=4), ship(seed=5)
+    assert all(torch.equal(first[name], again[name]) for name in first)
