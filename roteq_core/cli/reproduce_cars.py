@@ -88,17 +88,15 @@ def reproduce_cars(
 def _ship(data: Path, output: Path, start: str | None, steps: int | None) -> None:
     import dataclasses
 
-    from roteq_core.ship_cars import LEGS, iter_ship_cars
+    from roteq_core.ship_cars import LAST_LEG, LEGS, iter_ship_cars
 
-    legs = list(LEGS)
-    if steps:
-        legs = [
-            dataclasses.replace(
-                leg, steps=steps, epoch_steps=min(steps, leg.epoch_steps)
-            )
-            for leg in legs
-        ]
-    job = iter_ship_cars(data, start_from=start, legs=legs)
+    *legs, last = (
+        dataclasses.replace(leg, steps=steps, epoch_steps=min(steps, leg.epoch_steps))
+        if steps
+        else leg
+        for leg in (*LEGS, LAST_LEG)
+    )
+    job = iter_ship_cars(data, start_from=start, legs=legs, last=last)
     model = follow(job, "train cars", lambda r: r.text if "loss" in r.values else None)
     model.save(output)
     _print_scores(model.card.scores)

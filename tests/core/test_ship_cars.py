@@ -12,7 +12,7 @@ from roteq_core import ship_cars
 from roteq_core.car_frames import CarFrames
 from roteq_core.jobs import drain
 from roteq_core.model import load_model
-from roteq_core.ship_cars import LEGS, iter_ship_cars, shipped_frames
+from roteq_core.ship_cars import LAST_LEG, LEGS, iter_ship_cars, shipped_frames
 from roteq_core.synthetic import aerial_scene
 from roteq_core.tables import Car
 
@@ -59,13 +59,16 @@ def test_only_listed_labels_are_turned_around(tmp_path):
 
 def test_the_recipe_gives_a_model_with_scores_and_a_card(data, tmp_path, monkeypatch):
     monkeypatch.setattr(ship_cars, "DRAWN_CHECKS", 24)
-    legs = [dataclasses.replace(c, steps=1, batch=2, epoch_steps=1) for c in LEGS]
-    model = drain(iter_ship_cars(data, legs=legs, synthetic=11))
+    *legs, last = (
+        dataclasses.replace(leg, steps=1, batch=2, epoch_steps=1)
+        for leg in (*LEGS, LAST_LEG)
+    )
+    model = drain(iter_ship_cars(data, legs=legs, last=last, synthetic=11))
     names = {"val", "left_out", "drawn_anew", "sketches", "demo_scene"}
     names |= {"test_turn_0", "test_turn_37", "test_one_reading"}
     assert names <= set(model.card.scores)
     assert model.card.settings["calibration"]["cars"] > 24
-    assert [leg["seed"] for leg in model.card.training["legs"]] == [0, 1]
+    assert [leg["seed"] for leg in model.card.training["legs"]] == [0, 1, 2]
     assert "Drawn: 11 crops" in model.card.data
     model.save(tmp_path / "cars.safetensors")
     load_model(tmp_path / "cars.safetensors", task="cars")
