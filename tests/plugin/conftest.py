@@ -89,10 +89,7 @@ def membrane_model(tmp_path_factory) -> str:
     import torch
 
     from roteq_core.model import make_model
-    from roteq_core.net_config import (
-        MembraneNetConfig,
-        TurningConfig,
-    )
+    from roteq_core.net_config import MembraneNetConfig, TurningConfig
     from roteq_core.networks import build_network
 
     turning = TurningConfig(orientations=4, frequencies=1)

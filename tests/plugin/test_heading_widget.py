@@ -14,10 +14,7 @@ from napari_roteq._heading_recipe import find_recipe
 from napari_roteq._heading_widget import HeadingWidget
 from napari_roteq._model_choice import choose_model
 from napari_roteq._sample_data import FOLDER
-from roteq_core.config import (
-    FindOptions,
-    OrientOptions,
-)
+from roteq_core.config import FindOptions, OrientOptions
 from roteq_core.tables import Car, CarTable, read_cars, write_cars
 
 WAIT = 300_000  # milliseconds; generous, nothing waits that long when all is well
@@ -30,10 +27,7 @@ def model(tmp_path_factory) -> str:
     import torch
 
     from roteq_core.model import make_model
-    from roteq_core.net_config import (
-        CarNetConfig,
-        TurningConfig,
-    )
+    from roteq_core.net_config import CarNetConfig, TurningConfig
     from roteq_core.networks import build_network
 
     torch.manual_seed(0)
