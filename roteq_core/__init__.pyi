@@ -27,9 +27,7 @@ from .functional import (
     field_normalize as field_normalize,
     field_upsample as field_upsample,
     magnitude as magnitude,
-    orientation_pool as orientation_pool,
     rotating_conv as rotating_conv,
-    sector_pool as sector_pool,
 )
 from .geometry import (
     Basis as Basis,
@@ -70,6 +68,10 @@ from .net_config import (
 )
 from .networks import (
     build_network as build_network,
+)
+from .pooling import (
+    orientation_pool as orientation_pool,
+    sector_pool as sector_pool,
 )
 from .tables import (
     Car as Car,

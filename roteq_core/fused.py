@@ -18,7 +18,6 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from roteq_core.functional import Orientations, flat_tolerance, without_autocast
 from roteq_core.peaks import (
     Kept,
     PoolRule,
@@ -28,6 +27,8 @@ from roteq_core.peaks import (
     spread_gradient,
     winners_gradient,
 )
+from roteq_core.pooling import Orientations
+from roteq_core.precision import flat_tolerance, without_autocast
 from roteq_core.spectral_strips import SpectralConv, tile_side
 from roteq_core.strips import DirectConv, StripConv
 from roteq_core.waves import is_wave_rule, pooled_waves

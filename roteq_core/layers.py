@@ -1,8 +1,8 @@
 """The modules: rotating convolutions on images and fields, and what goes with them.
 
-Each module wraps a function of `roteq_core.functional`, where the equations are. Fields
-are tensors (B, C, 2, H, W). Only canonical filters are parameters: `RotConv` is in
-`roteq_core.rotating`.
+Each module wraps a function of `roteq_core.functional` or `roteq_core.pooling`, where
+the equations are. Fields are tensors (B, C, 2, H, W). Only canonical filters are
+parameters: `RotConv` is in `roteq_core.rotating`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from roteq_core import functional as rf
+from roteq_core.pooling import Orientations, orientation_pool, sector_pool
 from roteq_core.rotating import Path, Pool, RotConv, check_at_least_one
 
 __all__ = [
@@ -51,7 +52,7 @@ class OrientationPool(nn.Module):
         keep: Literal["vector", "magnitude"] = "vector",
         *,
         refine: bool = True,
-        angles: rf.Orientations | None = None,
+        angles: Orientations | None = None,
     ):
         super().__init__()
         if keep not in ("vector", "magnitude"):
@@ -63,8 +64,8 @@ class OrientationPool(nn.Module):
     def forward(self, responses: Tensor) -> Tensor:
         """(B, C, R, H, W) → (B, C, 2, H, W), or one map per sector."""
         if self.bins is None and self.keep == "vector":
-            return rf.orientation_pool(responses, self.angles, refine=self.refine)
-        return rf.sector_pool(
+            return orientation_pool(responses, self.angles, refine=self.refine)
+        return sector_pool(
             responses, self.bins or 1, keep=self.keep, angles=self.angles
         )
 

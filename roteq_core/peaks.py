@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from roteq_core.functional import Orientations, is_bent, neighbors
+from roteq_core.pooling import Orientations, is_bent, neighbors
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from roteq_core.geometry import (
     smooth_correlation,
     turning_operator,
 )
+from roteq_core.pooling import Orientations, orientation_pool, sector_pool
 
 Pool = Literal["vector", "magnitude", "none"]
 Path = Literal["auto", "fused", "plain"]
@@ -119,7 +120,7 @@ class RotConv(nn.Module):
         angles = orientation_angles(count, self.interval)
         self._orientations = count
         step = float(angles[1] - angles[0]) if count > 1 else 0.0
-        self.angles = rf.Orientations(
+        self.angles = Orientations(
             float(angles[0]), step, is_full_circle(self.interval)
         )
         self.operator = turning_operator(
@@ -184,8 +185,8 @@ class RotConv(nn.Module):
         if self.pool == "none":
             return responses
         if self.pool == "magnitude":
-            return rf.sector_pool(responses, self.bins, angles=self.angles)
-        return rf.orientation_pool(responses, self.angles, refine=self.refine)
+            return sector_pool(responses, self.bins, angles=self.angles)
+        return orientation_pool(responses, self.angles, refine=self.refine)
 
     def responses(self, x: Tensor) -> Tensor:
         """All R responses, (B, F, R, H', W')."""

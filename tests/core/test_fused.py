@@ -12,6 +12,7 @@ from roteq_core import functional as rf, fused
 from roteq_core.fused import Pooling, fused_conv_pool
 from roteq_core.geometry import FULL_CIRCLE, Interval, as_basis, turning_operator
 from roteq_core.layers import RotConv
+from roteq_core.pooling import full_circle, orientation_pool
 
 
 def input_with_flat_parts(vector: bool) -> Tensor:
@@ -146,11 +147,11 @@ def test_size_of_strips_changes_nothing(strip, method):
     operator = turning_operator(5, 8, vector=True)
     bias = torch.randn(3, dtype=torch.float64)
     bank = rf.harmonic_bank(weight, operator)
-    angles = rf.full_circle(8)
+    angles = full_circle(8)
     pooling = Pooling(3, angles, True, 1, 2, strip=strip, method=method)
     found = fused_conv_pool(x, bank, operator.trig, bias, pooling)
     responses = rf.convolve_bank(x, bank, operator.trig, bias=bias, padding=2)
-    expected = rf.orientation_pool(responses, angles)
+    expected = orientation_pool(responses, angles)
     torch.testing.assert_close(found, expected)
     pull = torch.randn_like(found)
     ours = torch.autograd.grad(found, [x, weight], pull, retain_graph=True)

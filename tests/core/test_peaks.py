@@ -3,7 +3,6 @@ import math
 import pytest
 import torch
 
-from roteq_core import functional as rf
 from roteq_core.peaks import (
     PoolRule,
     find_winners,
@@ -12,10 +11,17 @@ from roteq_core.peaks import (
     spread_gradient,
     winners_gradient,
 )
+from roteq_core.pooling import (
+    Orientations,
+    full_circle,
+    orientation_pool,
+    sector_pool,
+)
+from roteq_core.precision import flat_tolerance
 
 FILTERS = 3
-TOLERANCE = rf.flat_tolerance(torch.float64)
-HALF_CIRCLE = rf.Orientations(0.0, math.pi / 6, False)
+TOLERANCE = flat_tolerance(torch.float64)
+HALF_CIRCLE = Orientations(0.0, math.pi / 6, False)
 
 
 def trig_table(count, terms=5):
@@ -27,14 +33,14 @@ def seed(number):
 
 
 def rules(count):
-    for angles in (rf.full_circle(count), HALF_CIRCLE):
+    for angles in (full_circle(count), HALF_CIRCLE):
         for refine in (True, False):
             yield PoolRule(angles, TOLERANCE, refine)
-    yield PoolRule(rf.full_circle(count), TOLERANCE, keep="magnitude")
+    yield PoolRule(full_circle(count), TOLERANCE, keep="magnitude")
 
 
 def pooled_plainly(coefficients, trig, bias, rule):
-    """What the functions of `functional` make of it, (F, parts, pixels)."""
+    """What the functions of `pooling` make of it, (F, parts, pixels)."""
     y = (
         (coefficients @ trig.T)
         .view(1, -1, FILTERS, len(trig), 1)
@@ -42,8 +48,8 @@ def pooled_plainly(coefficients, trig, bias, rule):
     )
     y = y + bias[:, None, None, None]
     if rule.keep == "magnitude":
-        return rf.sector_pool(y, 1, angles=rule.angles)[0, :, None, :, 0]
-    return rf.orientation_pool(y, rule.angles, refine=rule.refine)[0, ..., 0]
+        return sector_pool(y, 1, angles=rule.angles)[0, :, None, :, 0]
+    return orientation_pool(y, rule.angles, refine=rule.refine)[0, ..., 0]
 
 
 def pooled(coefficients, trig, bias, rule):
@@ -91,14 +97,14 @@ def test_gradients_are_those_of_orientation_pooling(count):
 def test_ties_go_to_the_first_as_in_max():
     trig = torch.eye(4, dtype=torch.float64)
     coefficients = torch.tensor([[1.0, 5, 5, 0], [7, 7, 0, 0], [0, 0, 0, 3]]).double()
-    winners = find_winners(coefficients, trig, PoolRule(rf.full_circle(4), TOLERANCE))
+    winners = find_winners(coefficients, trig, PoolRule(full_circle(4), TOLERANCE))
     assert winners.row.tolist() == [1, 0, 3]
 
 
 def test_differences_within_the_noise_give_no_direction():
     trig = torch.eye(3, dtype=torch.float64)
     coefficients = torch.tensor([[0.0, 1e-3, 0], [0.0, 1e-3, 0]]).double()
-    rule = PoolRule(rf.full_circle(3), TOLERANCE)
+    rule = PoolRule(full_circle(3), TOLERANCE)
     noise = torch.tensor([2e-3, 5e-4]).double()
     is_flat = find_winners(coefficients, trig, rule, noise=noise).is_flat
     assert is_flat.tolist() == [True, False]
@@ -106,14 +112,14 @@ def test_differences_within_the_noise_give_no_direction():
 
 def test_nan_does_not_hide():
     coefficients = torch.full((2, 3), math.nan)
-    rule = PoolRule(rf.full_circle(3), TOLERANCE)
+    rule = PoolRule(full_circle(3), TOLERANCE)
     winners = find_winners(coefficients, torch.eye(3), rule)
     assert pool_winners(winners, rule, None)[0].isnan().all()
 
 
 def test_peaks_too_flat_for_an_inverse_stay_at_their_winner():
     coefficients = torch.tensor([[0.0, 2e-45, 0.0, 0.0, 0.0], [0.0, 0.0, 1e-39, 0, 0]])
-    rule = PoolRule(rf.full_circle(5), TOLERANCE)
+    rule = PoolRule(full_circle(5), TOLERANCE)
     winners = find_winners(coefficients, torch.eye(5), rule)
     assert winners.row.tolist() == [1, 2]
     assert winners.offset.tolist() == winners.inverse_bend.tolist() == [0, 0]

@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from roteq_core import functional as rf
-from roteq_core.functional import flat_tolerance, full_circle
 from roteq_core.layers import RotConv
 from roteq_core.peaks import PoolRule
+from roteq_core.pooling import Orientations, full_circle
+from roteq_core.precision import flat_tolerance
 from roteq_core.waves import is_wave_rule, pooled_waves
 
 
@@ -83,5 +84,5 @@ def test_strides_and_half_precision_are_those_of_the_layer():
 def test_a_range_of_tilts_or_few_angles_are_left_to_others():
     assert is_wave_rule(rule(), 16)
     assert not is_wave_rule(rule(), 3)
-    tilts = PoolRule(rf.Orientations(0.0, 0.1, cyclic=False), 1e-6)
+    tilts = PoolRule(Orientations(0.0, 0.1, cyclic=False), 1e-6)
     assert not is_wave_rule(tilts, 16)
