@@ -19,6 +19,8 @@ CAR_LENGTH = 28.0  # pixels of a car in a crop
 CROP = 48
 LUMINANCE = (0.299, 0.587, 0.114)
 RIM = 2.0  # pixels over which the disc fades
+STRAY = (0.001, 0.999)  # shares of the pixels below and above which values are stray
+MOST_SAMPLED = 2_000_000  # values of an image that are looked at
 
 
 class Pyramid(NamedTuple):
@@ -42,16 +44,17 @@ def image_maps(image: np.ndarray, maps: int = 1) -> np.ndarray:
 
     Parameters
     ----------
-    image : array of shape (H, W), (H, W, 1), (H, W, 3) or (H, W, 4)
-        Any number type. Integers are divided by their largest value. Where the fourth
-        channel (opacity) is 0, or a value is not finite, nothing is known.
+    image : array of shape (H, W), (H, W, 1), (H, W, 2), (H, W, 3) or (H, W, 4)
+        Gray or color, with or without opacity. 8-bit values are divided by 255. Others
+        are brought to about 0…1, see `value_range`. Where opacity is 0, or a value is
+        not finite, nothing is known.
     maps : {1, 3}
         C: gray or color.
     """
     image = np.asarray(image)
     if image.ndim == 2:
         image = image[..., None]
-    if image.ndim != 3 or image.shape[-1] not in (1, 3, 4) or 0 in image.shape:
+    if image.ndim != 3 or image.shape[-1] not in (1, 2, 3, 4) or 0 in image.shape:
         raise ValueError(
             "an image of cars must have shape (H, W), (H, W, 3) or (H, W, 4), got "
             f"{image.shape if image.shape[-1:] != (1,) else image.shape[:-1]}"
@@ -60,24 +63,67 @@ def image_maps(image: np.ndarray, maps: int = 1) -> np.ndarray:
         raise ValueError(f"maps must be 1 (gray) or 3 (color), got {maps}")
     if image.dtype.kind not in "buif":
         raise ValueError(f"an image must hold real numbers, got {image.dtype}")
-    known = np.ones(image.shape[:2], np.float32)
-    if image.shape[-1] == 4:
-        known = (image[..., 3] > 0).astype(np.float32)
-        image = image[..., :3]
-    factor = 1.0 / np.iinfo(image.dtype).max if image.dtype.kind in "ui" else 1.0
+    known = np.ones(image.shape[:2], bool)
+    if image.dtype.kind == "f":
+        known = np.isfinite(image).all(-1)
+    if image.shape[-1] in (2, 4):
+        known &= image[..., -1] > 0
+        image = image[..., :-1]
+    low, high = value_range(image, known)
+    factor = 1.0 / (high - low)
     out = np.empty((maps + 1, *image.shape[:2]), np.float32)
-    if maps == 3:
-        out[:3] = np.moveaxis(image, -1, 0) * np.float32(factor)
-    elif image.shape[-1] == 3:
+    if maps == 1 and image.shape[-1] == 3:
         out[0] = 0
         for channel, weight in enumerate(LUMINANCE):
-            out[0] += image[..., channel] * np.float32(weight * factor)
+            out[0] += _above(image[..., channel], low) * np.float32(weight * factor)
     else:
-        out[0] = image[..., 0] * np.float32(factor)
-    finite = np.isfinite(out[:maps]).all(0)
-    out[maps] = known * finite
-    out[:maps, out[maps] == 0] = 0
+        out[:maps] = np.moveaxis(_above(image, low), -1, 0) * np.float32(factor)
+    out[maps] = known
+    out[:maps, ~known] = 0
     return out
+
+
+def _above(image: np.ndarray, low: float) -> np.ndarray:
+    """Subtract before precision is lost: a narrow range may lie far from 0."""
+    return image if low == 0 else image.astype(np.float64) - low
+
+
+def value_range(
+    image: np.ndarray, known: np.ndarray | None = None
+) -> tuple[float, float]:
+    """Say which values of an image become 0 and 1.
+
+    8-bit and true-or-false images: those of the number type, always. 16-bit images
+    and numbers with a fraction: those of the type (0 and 1), if the image fills at
+    least half of that range. Else, and for all other numbers, nearly the lowest and
+    highest of the image: a few stray pixels do not count.
+
+    Parameters
+    ----------
+    image : array of shape (H, W, C)
+        Finite where it counts.
+    known : bool array of shape (H, W), optional
+        Which pixels count.
+    """
+    full = 1.0
+    if image.dtype.kind in "ui" and image.dtype.itemsize < 4:
+        full = float(np.iinfo(image.dtype).max)
+    if image.dtype == np.uint8 or image.dtype.kind == "b":
+        return 0.0, full
+    rounding = 4 * np.finfo(image.dtype).eps if image.dtype.kind == "f" else 0.0
+    step = math.ceil(math.sqrt(image.size / MOST_SAMPLED)) or 1
+    for stride, shares in ((step, STRAY), (1, (0, 1))):
+        sample = image[::stride, ::stride]
+        if known is not None:
+            sample = sample[known[::stride, ::stride]]
+        if not sample.size:
+            continue
+        low, high = np.quantile(sample, shares).astype(float).tolist()
+        if low >= 0 and high <= full and high - low >= full / 2:
+            return 0.0, full
+        if high - low > rounding * max(abs(low), abs(high)):
+            return low, high
+    return 0.0, full  # a flat image
 
 
 def make_pyramid(maps: np.ndarray | Tensor, largest: float = math.inf) -> Pyramid:

@@ -32,6 +32,53 @@ def test_16_bit_images_give_the_same_crops_as_8_bit_ones(scene):
     torch.testing.assert_close(wide, narrow)
 
 
+def test_8_bit_images_are_not_stretched(scene):
+    dim = scene // 8 + 20
+    np.testing.assert_array_equal(cc.image_maps(dim)[0], dim * np.float32(1 / 255))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda x: x.astype(np.uint16) * 16,
+        lambda x: x.astype(np.int16) * 16 - 900,
+        lambda x: x.astype(np.int32) * 16,
+        lambda x: x.astype(np.int64) + 2**40,
+        lambda x: x.astype(np.float32),
+        lambda x: x.astype(np.float32) * 1e-6,
+        lambda x: x.astype(np.float64) * 1e-4 + 5000,
+    ],
+)
+def test_any_scale_of_values_gives_the_same_crops(scene, other):
+    narrow = crop_of(scene, (70, 60))
+    wide = crop_of(other(scene), (70, 60))
+    gap = cc.normalize_crops(wide[None]) - cc.normalize_crops(narrow[None])
+    assert gap.abs().max() < 1e-3
+    assert wide[0].max() - wide[0].min() > 0.5
+
+
+def test_stray_pixels_do_not_set_the_range(scene):
+    image = scene.astype(np.float32)
+    image[3, 4], image[5, 6] = 1e9, -1e9
+    low, high = cc.value_range(image[..., None])
+    assert (low, high) == pytest.approx((scene.min(), scene.max()), abs=3)
+
+
+def test_a_few_bright_pixels_on_flat_ground_do(scene):
+    image = np.zeros((200, 200, 1))
+    image[3, 4] = 8.0
+    assert cc.value_range(image) == (0, 8)
+    assert cc.value_range(np.full((20, 20, 1), 7.0)) == (0, 1)
+
+
+def test_gray_with_opacity_is_gray_with_unknown_pixels(scene):
+    opacity = np.full_like(scene, 255)
+    opacity[:, 75:] = 0
+    maps = cc.image_maps(np.stack([scene, opacity], -1))
+    np.testing.assert_array_equal(maps[1], opacity > 0)
+    np.testing.assert_array_equal(maps[0, :, :75], cc.image_maps(scene)[0, :, :75])
+
+
 def test_transparent_pixels_are_not_known(scene):
     rgba = np.stack([scene] * 3 + [np.full_like(scene, 255)], -1)
     rgba[:, 75:, 3] = 0
@@ -48,7 +95,7 @@ def test_values_that_are_not_finite_are_not_known(scene):
     assert crop[1].min() < 1
 
 
-@pytest.mark.parametrize("shape", [(5,), (4, 5, 2), (2, 4, 5, 3), (0, 5)])
+@pytest.mark.parametrize("shape", [(5,), (4, 5, 5), (2, 4, 5, 3), (0, 5)])
 def test_other_shapes_are_refused(shape):
     with pytest.raises(ValueError, match="must have shape"):
         cc.image_maps(np.zeros(shape))

@@ -12,6 +12,7 @@ from roteq_core.net_config import CarNetConfig, TurningConfig
 from roteq_core.synthetic import car_crops
 from roteq_core.tables import Car
 from roteq_core.tasks import car_patches as cp
+from roteq_core.tasks.car_finder import scene_from_cars
 from roteq_core.tasks.cars import CarTask, angles_in_crops, read_patches
 from roteq_core.train import iter_train
 
@@ -49,6 +50,25 @@ def test_the_angle_of_a_car_follows_its_crop(heading, mirrored):
 def test_cars_without_a_heading_cannot_be_learnt_from():
     with pytest.raises(ValueError, match="need a heading and a length"):
         cp.patches_from_cars(np.zeros((50, 50)), [Car(20, 20, 30)])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda x: x.astype(np.uint16) * 16,
+        lambda x: x.astype(np.float32),
+        lambda x: x.astype(np.int32),
+    ],
+)
+def test_patches_and_scenes_keep_the_gray_levels_of_any_image(other):
+    image = np.random.default_rng(0).integers(0, 256, (90, 90), dtype=np.uint8)
+    cars = [Car(45, 45, 36, 15, 20)]
+    for cut in (cp.patches_from_cars, scene_from_cars):
+        plain = cut(image, cars)
+        wide = cut(other(image), cars)
+        color = np.asarray(wide.image if cut is scene_from_cars else wide.images[0])
+        first = np.asarray(plain.image if cut is scene_from_cars else plain.images[0])
+        assert np.abs(color.astype(int) - first).max() <= 2
 
 
 def test_a_car_parked_over_four_frames_counts_once():
