@@ -14,6 +14,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from roteq_core.checks import (
+    check_at_least_one,
+    check_conv_input,
+    check_field,
+    check_filters,
+    check_integers,
+)
 from roteq_core.geometry import TurningOperator
 from roteq_core.precision import at_least_single, flat_tolerance, without_autocast
 
@@ -70,6 +77,10 @@ def rotating_conv(
     -------
     Tensor of shape (B, F, R, H', W')
     """
+    check_at_least_one(stride=stride)
+    check_integers(0, padding=padding)
+    check_filters(weight, operator.harmonics.shape[-1])
+    check_conv_input(x, weight, padding)
     return convolve_bank(
         x,
         harmonic_bank(weight, operator),
@@ -101,14 +112,6 @@ def convolve_bank(
     if bias is not None:
         responses = responses + bias.to(responses)[:, None, None, None]
     return responses.to(coefficients.dtype)
-
-
-def check_field(field: Tensor) -> None:
-    """Raise if a tensor is not a field."""
-    if field.ndim != 5 or field.shape[2] != 2:
-        raise ValueError(
-            f"a field must have shape (B, C, 2, H, W), got {tuple(field.shape)}"
-        )
 
 
 def magnitude(field: Tensor) -> Tensor:
@@ -148,8 +151,7 @@ def field_max_pool(field: Tensor, size: int = 2) -> Tensor:
     Tensor of shape (B, C, 2, ⌈H/size⌉, ⌈W/size⌉)
     """
     check_field(field)
-    if size < 1:
-        raise ValueError(f"size must be at least 1, got {size}")
+    check_at_least_one(size=size)
     taps = _window_taps(field, size)
     with torch.no_grad():
         lengths = [at_least_single(tap).square().sum(2) for tap in taps]  # squared
@@ -197,8 +199,9 @@ def _symmetric_windows(length: int, size: int) -> _Windows:
 def field_upsample(field: Tensor, size: tuple[int, int]) -> Tensor:
     """Interpolate both components bilinearly to (H', W')."""
     check_field(field)
-    if len(size) != 2 or min(size) < 1:
-        raise ValueError(f"size must be (height, width), each at least 1, got {size}")
+    if len(size) != 2:
+        raise ValueError(f"size must be (height, width), got {size}")
+    check_at_least_one(height=size[0], width=size[1])
     up = F.interpolate(
         field.flatten(1, 2), size=size, mode="bilinear", align_corners=False
     )

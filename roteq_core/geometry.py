@@ -14,12 +14,15 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+
+from roteq_core.checks import check_at_least_one, check_integers
 
 Interval = tuple[float, float]
 FULL_CIRCLE: Interval = (0.0, 2 * math.pi)
@@ -61,8 +64,8 @@ class Basis:
             raise ValueError(
                 f"sigma and rim must be positive, got {self.sigma} and {self.rim}"
             )
-        if self.frequencies is not None and self.frequencies < 0:
-            raise ValueError(f"frequencies must be at least 0, got {self.frequencies}")
+        if self.frequencies is not None:
+            check_integers(0, frequencies=self.frequencies)
 
 
 BASES: dict[str, Basis] = {
@@ -102,14 +105,13 @@ def orientation_angles(orientations: int, interval: Interval = FULL_CIRCLE) -> T
     A full circle is cut into R equal steps from its start; a narrower interval of tilts
     has an angle at each end.
     """
-    if not isinstance(orientations, int) or orientations < 1:
-        raise ValueError(f"orientations must be an integer >= 1, got {orientations!r}")
-    low, high = interval
-    if not low < high <= low + 2 * math.pi + 1e-9:
+    check_at_least_one(orientations=orientations)
+    if not _is_interval(interval):
         raise ValueError(
             "interval must be (low, high) in radians with low < high and at most one "
-            f"full turn, got {interval}"
+            f"full turn, got {interval!r}"
         )
+    low, high = interval
     if is_full_circle(interval):
         return low + torch.arange(orientations, dtype=torch.float64) * (
             2 * math.pi / orientations
@@ -117,6 +119,13 @@ def orientation_angles(orientations: int, interval: Interval = FULL_CIRCLE) -> T
     if orientations == 1:
         return torch.tensor([(low + high) / 2], dtype=torch.float64)
     return torch.linspace(low, high, orientations, dtype=torch.float64)
+
+
+def _is_interval(interval: Interval) -> bool:
+    if not isinstance(interval, Sequence) or len(interval) != 2:
+        return False
+    low, high = interval
+    return low < high <= low + 2 * math.pi + 1e-9
 
 
 def is_full_circle(interval: Interval) -> bool:
@@ -153,8 +162,7 @@ def turning_operator(
     TurningOperator
         Exact for quarter turns: a further one permutes the taps.
     """
-    if not isinstance(kernel_size, int) or kernel_size < 1:
-        raise ValueError(f"kernel_size must be an integer >= 1, got {kernel_size!r}")
+    check_at_least_one(kernel_size=kernel_size)
     angles = orientation_angles(orientations, interval)
     if kernel_size == 1:
         harmonics = torch.ones(1, 1, 1, dtype=torch.float64)

@@ -13,8 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from roteq_core import functional as rf
+from roteq_core.checks import check_at_least_one, check_field
 from roteq_core.pooling import Orientations, orientation_pool, sector_pool
-from roteq_core.rotating import Path, Pool, RotConv, check_at_least_one
+from roteq_core.rotating import Path, Pool, RotConv
 
 __all__ = [
     "FieldDropout",
@@ -114,7 +115,7 @@ class FieldNorm(nn.Module):
 
     def forward(self, field: Tensor) -> Tensor:
         """(B, C, 2, H, W) → the same shape."""
-        rf.check_field(field)
+        check_field(field)
         if field.shape[1] != self.maps:
             raise ValueError(f"field must have {self.maps} maps, got {field.shape[1]}")
         variance = self.running_variance
@@ -139,6 +140,7 @@ class FieldUpsample(nn.Module):
 
     def forward(self, field: Tensor, size: tuple[int, int] | None = None) -> Tensor:
         """(B, C, 2, H, W) → (B, C, 2, *size)."""
+        check_field(field)
         if size is None:
             if self.factor is None:
                 raise ValueError("give a size, or a factor when the layer is made")
@@ -172,7 +174,7 @@ class FieldDropout(nn.Module):
 
     def forward(self, field: Tensor) -> Tensor:
         """(B, C, 2, H, W) → the same shape."""
-        rf.check_field(field)
+        check_field(field)
         if not self.training or self.p == 0:
             return field
         kept = field.new_empty(*field.shape[:2], 1, 1, 1).bernoulli_(1 - self.p)

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
+from roteq_core.checks import check_at_least_one, check_responses
 from roteq_core.precision import at_least_single, flat_tolerance
 
 
@@ -53,7 +54,7 @@ def orientation_pool(
     -------
     Tensor of shape (B, C, 2, H, W)
     """
-    _check_responses(responses)
+    check_responses(responses)
     count = responses.shape[2]
     angles = angles or full_circle(count)
     y = responses.movedim(2, -1)  # (B, C, H, W, R)
@@ -170,9 +171,10 @@ def sector_pool(
     -------
     Tensor of shape (B, C·bins, H, W), or (B, C·bins, 2, H, W) for vectors
     """
-    _check_responses(responses)
+    check_responses(responses)
     count = responses.shape[2]
-    if not 1 <= bins <= count:
+    check_at_least_one(bins=bins)
+    if bins > count:
         raise ValueError(f"bins must lie between 1 and R = {count}, got {bins}")
     if keep not in ("magnitude", "vector"):
         raise ValueError(f"keep must be 'magnitude' or 'vector', got {keep!r}")
@@ -200,10 +202,3 @@ def _sectors(count: int, bins: int, cyclic: bool) -> Tensor:
     if not cyclic:
         return index * bins // count
     return (index * bins + count // 2) // count % bins
-
-
-def _check_responses(responses: Tensor) -> None:
-    if responses.ndim != 5:
-        raise ValueError(
-            f"responses must have shape (B, C, R, H, W), got {tuple(responses.shape)}"
-        )

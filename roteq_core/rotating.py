@@ -9,6 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from roteq_core import functional as rf
+from roteq_core.checks import (
+    check_at_least_one,
+    check_conv_input,
+    check_finite_weights,
+    check_integers,
+)
 from roteq_core.fused import Pooling, fused_conv_pool
 from roteq_core.geometry import (
     FULL_CIRCLE,
@@ -92,15 +98,17 @@ class RotConv(nn.Module):
             raise ValueError(
                 f"padding 'same' needs an odd kernel_size, got {kernel_size}"
             )
-        if padding != "same" and padding < 0:
-            raise ValueError(f"padding must be at least 0, got {padding}")
+        if isinstance(padding, str) and padding != "same":
+            raise ValueError(f"padding must be 'same' or an integer, got {padding!r}")
         self.in_maps, self.filters, self.kernel_size = in_maps, filters, kernel_size
         self.vector_input, self.pool, self.bins = vector_input, pool, bins
         self.basis, self.refine, self.interval = as_basis(basis), refine, interval
         self.stride, self.path = stride, path
-        self.padding = kernel_size // 2 if padding == "same" else padding
+        self.padding = kernel_size // 2 if isinstance(padding, str) else padding
+        check_integers(0, padding=self.padding)
         self.orientations = orientations
-        if not 1 <= bins <= orientations:
+        check_at_least_one(bins=bins)
+        if bins > orientations:
             raise ValueError(
                 f"bins must lie between 1 and R = {orientations}, got {bins}"
             )
@@ -250,32 +258,9 @@ class RotConv(nn.Module):
         return super().train(mode)
 
     def _check_input(self, x: Tensor) -> None:
-        kind = (
-            "(B, C, 2, H, W), a field"
-            if self.vector_input
-            else "(B, C, H, W), an image"
-        )
-        parts = self.vector_input and x.ndim == 5 and x.shape[2] != 2
-        if x.ndim != (5 if self.vector_input else 4) or parts:
-            raise ValueError(f"input must have shape {kind}, got {tuple(x.shape)}")
-        if not x.is_floating_point():
-            raise ValueError(
-                f"input must be floating point, got {x.dtype}: normalize integer "
-                "images first"
-            )
-        if x.shape[1] != self.in_maps:
-            raise ValueError(
-                f"input must have {self.in_maps} maps, got {x.shape[1]} in "
-                f"{tuple(x.shape)}"
-            )
-        smallest = min(x.shape[-2:]) + 2 * self.padding
-        if smallest < self.kernel_size:
-            raise ValueError(
-                f"a padded image must be at least as large as the {self.kernel_size}x"
-                f"{self.kernel_size} kernel, got {tuple(x.shape[-2:])} with padding "
-                f"{self.padding}"
-            )
-        if not self.training and not _is_exporting():
+        check_conv_input(x, self.weight, self.padding)
+        # It is cheap, but a GPU would have to wait for it at each step of a training.
+        if (x.is_cpu or not self.training) and not _is_exporting():
             check_finite_weights(self)
 
     def extra_repr(self) -> str:
@@ -298,17 +283,3 @@ def _is_same(kept: Tensor, weight: Tensor) -> bool:
     """Compare by value: versions of tensors miss writes through `.data`."""
     alike = kept.dtype == weight.dtype and kept.device == weight.device
     return alike and torch.equal(kept, weight)
-
-
-def check_finite_weights(module: nn.Module) -> None:
-    """Raise if a parameter holds NaN or infinity."""
-    for name, parameter in module.named_parameters():
-        if not torch.isfinite(parameter).all():
-            raise ValueError(f"weights must be finite, got NaN or infinity in {name!r}")
-
-
-def check_at_least_one(**values: int) -> None:
-    """Raise unless all are integers of at least 1."""
-    for name, value in values.items():
-        if not isinstance(value, int) or value < 1:
-            raise ValueError(f"{name} must be an integer >= 1, got {value!r}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 import torch
@@ -81,6 +82,33 @@ def test_aligned_gradients_are_turned_back_exactly_at_quarter_turns():
         field = (gradient * matrices[0].diagonal()).reshape(2, 7, 7)
         turned_back = turn_field(field, -r * math.pi / 2).flatten()
         torch.testing.assert_close(matrix.T @ gradient, turned_back)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"x": torch.zeros(1, 9, 9)}, "(B, C, H, W), an image, got (1, 9, 9)"),
+        ({"x": torch.zeros(1, 1, 2, 9, 9)}, "an image, got (1, 1, 2, 9, 9)"),
+        ({"x": torch.zeros(1, 3, 9, 9)}, "must have 1 maps, got 3"),
+        ({"x": torch.zeros(1, 1, 9, 4)}, "5x5 kernel, got (9, 4) with padding 0"),
+        ({"x": torch.zeros(1, 1, 9, 9).int()}, "floating point, got torch.int32"),
+        (
+            {"x": torch.zeros(1, 1, 9, 9).double()},
+            "type of the filters, torch.float32, got torch.float64",
+        ),
+        ({"weight": torch.zeros(2, 1, 5, 5)}, "(F, C, 1 or 2, k, k), got (2, 1, 5, 5)"),
+        ({"weight": torch.zeros(2, 1, 1, 5, 4)}, "got (2, 1, 1, 5, 4)"),
+        ({"weight": torch.zeros(2, 1, 1, 3, 3)}, "the 25 taps that the operator turns"),
+        ({"weight": torch.zeros(2, 1, 2, 5, 5)}, "got (2, 5, 5)"),
+        ({"stride": 0}, "stride must be an integer >= 1, got 0"),
+        ({"padding": 1.5}, "padding must be an integer >= 0, got 1.5"),
+    ],
+    ids=str,
+)
+def test_rotating_conv_names_what_is_wrong(arguments, message):
+    given = {"x": torch.zeros(1, 1, 9, 9), "weight": torch.zeros(2, 1, 1, 5, 5)}
+    with pytest.raises(ValueError, match=re.escape(message)):
+        rf.rotating_conv(**{**given, **arguments}, operator=turning_operator(5, 8))
 
 
 @pytest.mark.parametrize("kind", BLOCKS)
@@ -189,7 +217,7 @@ def test_max_pool_of_nothing_is_nothing_with_finite_gradients():
 
 
 def test_max_pool_size_must_be_positive():
-    with pytest.raises(ValueError, match="size must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="size must be an integer >= 1, got 0"):
         rf.field_max_pool(torch.zeros(1, 1, 2, 4, 4), 0)
 
 
@@ -212,9 +240,16 @@ def test_upsampling_interpolates_each_component():
     assert up[0, 0, :, 0].tolist() == [[0, 1, 3, 4], [8, 6, 2, 0]]
 
 
-@pytest.mark.parametrize("size", [(0, 4), (4,)])
-def test_upsampling_needs_a_height_and_a_width(size):
-    with pytest.raises(ValueError, match=r"size must be \(height, width\)"):
+@pytest.mark.parametrize(
+    ("size", "message"),
+    [
+        ((4,), r"size must be \(height, width\), got \(4,\)"),
+        ((0, 4), "height must be an integer >= 1, got 0"),
+        ((4, 7.5), "width must be an integer >= 1, got 7.5"),
+    ],
+)
+def test_upsampling_needs_a_height_and_a_width(size, message):
+    with pytest.raises(ValueError, match=message):
         rf.field_upsample(torch.zeros(1, 1, 2, 4, 4), size)
 
 
@@ -236,3 +271,13 @@ def test_normalizing_divides_by_the_deviation_and_keeps_angles():
 def test_what_is_no_field_is_refused(operation, shape):
     with pytest.raises(ValueError, match=r"a field must have shape \(B, C, 2, H, W\)"):
         operation(torch.zeros(shape))
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [rf.magnitude, rf.field_max_pool, lambda z: rf.field_upsample(z, (2, 2))],
+    ids=["magnitude", "max_pool", "upsample"],
+)
+def test_fields_of_integers_are_refused(operation):
+    with pytest.raises(ValueError, match=r"must be floating point, got torch.int64"):
+        operation(torch.zeros(1, 1, 2, 4, 4, dtype=torch.int64))

@@ -74,7 +74,8 @@ def test_interval_must_run_upwards_and_at_most_once_around(interval):
         ({"kind": "cubic"}, "got 'cubic'"),
         ({"sigma": 0.0}, "sigma and rim must be positive, got 0.0"),
         ({"rim": -1.0}, "got 1.2 and -1.0"),
-        ({"frequencies": -1}, "frequencies must be at least 0, got -1"),
+        ({"frequencies": -1}, "frequencies must be an integer >= 0, got -1"),
+        ({"frequencies": 2.5}, "frequencies must be an integer >= 0, got 2.5"),
     ],
 )
 def test_basis_names_what_is_wrong(wrong, message):

@@ -463,13 +463,21 @@ def test_upsampling_goes_to_a_size_or_by_a_factor():
         ({"kernel_size": 0}, "kernel_size must be an integer >= 1, got 0"),
         ({"kernel_size": 4}, "padding 'same' needs an odd kernel_size, got 4"),
         ({"stride": 0}, "stride must be an integer >= 1, got 0"),
-        ({"padding": -1}, "padding must be at least 0, got -1"),
+        ({"padding": -1}, "padding must be an integer >= 0, got -1"),
+        ({"padding": 1.5}, "padding must be an integer >= 0, got 1.5"),
+        ({"padding": (1, 1)}, "padding must be an integer >= 0, got (1, 1)"),
+        ({"padding": None}, "padding must be an integer >= 0, got None"),
+        ({"padding": "valid"}, "padding must be 'same' or an integer, got 'valid'"),
         ({"orientations": 0}, "orientations must be an integer >= 1, got 0"),
         ({"orientations": 2.5}, "orientations must be an integer >= 1, got 2.5"),
+        ({"orientations": True}, "orientations must be an integer >= 1, got True"),
         ({"pool": "mean"}, "pool must be 'vector', 'magnitude' or 'none', got 'mean'"),
-        ({"bins": 17}, "bins must lie between 1 and R = 16, got 17"),
+        ({"pool": "magnitude", "bins": 17}, "between 1 and R = 16, got 17"),
+        ({"pool": "magnitude", "bins": 2.5}, "bins must be an integer >= 1, got 2.5"),
         ({"basis": "cubic"}, "basis must be one of"),
-        ({"interval": (1.0, 0.0)}, "interval must be"),
+        ({"interval": (1.0, 0.0)}, "at most one full turn, got (1.0, 0.0)"),
+        ({"interval": 3}, "interval must be (low, high) in radians"),
+        ({"interval": (0.0, 1.0, 2.0)}, "interval must be (low, high) in radians"),
         ({"init": "zeros"}, "init must be 'stable' or 'paper', got 'zeros'"),
         ({"path": "fast"}, "path must be 'auto', 'fused' or 'plain', got 'fast'"),
     ],
@@ -490,9 +498,10 @@ def test_rot_conv_names_the_argument_that_is_wrong(arguments, message):
         (torch.zeros(1, 2, 3, 9, 9), "(B, C, 2, H, W), a field, got (1, 2, 3, 9, 9)"),
         (torch.zeros(1, 3, 2, 9, 9), "must have 2 maps, got 3"),
         (torch.zeros(1, 2, 2, 9, 9, dtype=torch.uint8), "floating point, got torch.ui"),
+        (torch.zeros(1, 2, 2, 9, 9).double(), "torch.float32, got torch.float64"),
         (torch.zeros(1, 2, 2, 9, 4), "5x5 kernel, got (9, 4) with padding 0"),
     ],
-    ids=["rank 3", "rank 4", "components", "maps", "integers", "too small"],
+    ids=["rank 3", "rank 4", "components", "maps", "integers", "doubles", "too small"],
 )
 def test_rot_conv_names_what_is_wrong_with_its_input(x, message, pool):
     made = RotConv(2, 3, 5, padding=0, pool=pool)
@@ -505,10 +514,18 @@ def test_layer_for_images_refuses_a_field():
         RotConv(2, 3, 5, vector_input=False)(torch.zeros(1, 2, 2, 9, 9))
 
 
+def test_autocast_takes_doubles_too():
+    made = RotConv(1, 2, 5, vector_input=False)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert made(noise(1, 1, 9, 9)).dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("grad", [False, True])
 @pytest.mark.parametrize("name", ["weight", "bias"])
-def test_weights_that_are_no_numbers_are_refused_in_evaluation(name, grad):
-    made, x = RotConv(1, 2, 5, vector_input=False).eval(), torch.randn(1, 1, 8, 8)
+def test_weights_that_are_no_numbers_are_refused(name, grad, training):
+    made, x = RotConv(1, 2, 5, vector_input=False), torch.randn(1, 1, 8, 8)
+    made.train(training)
     with torch.set_grad_enabled(grad):
         made(x)
         getattr(made, name).data.view(-1)[0] = math.nan
@@ -529,6 +546,9 @@ def test_weights_that_are_no_numbers_are_refused_in_evaluation(name, grad):
         (lambda: FieldNorm(2)(torch.zeros(1, 3, 2, 4, 4)), "2 maps, got 3"),
         (lambda: FieldNorm(2)(torch.zeros(1, 2, 4, 4)), "(B, C, 2, H, W), got"),
         (lambda: FieldDropout()(torch.zeros(1, 2, 4, 4)), "(B, C, 2, H, W), got"),
+        (lambda: FieldUpsample(2)(torch.zeros(2, 4)), "(B, C, 2, H, W), got (2, 4)"),
+        (lambda: FieldNorm(2)(torch.zeros(1, 2, 2, 4, 4).int()), "got torch.int32"),
+        (lambda: FieldDropout()(torch.zeros(1, 2, 2, 4, 4).int()), "got torch.int32"),
     ],
 )
 def test_other_layers_name_what_is_wrong(make, message):

@@ -179,9 +179,16 @@ def test_limited_tilts_are_cut_into_parts_in_order():
     assert pooled.flatten().tolist() == [2, 4]
 
 
-@pytest.mark.parametrize("bins", [0, 9])
-def test_sectors_lie_between_one_and_all(bins):
-    with pytest.raises(ValueError, match=rf"between 1 and R = 8, got {bins}"):
+@pytest.mark.parametrize(
+    ("bins", "message"),
+    [
+        (0, "bins must be an integer >= 1, got 0"),
+        (2.5, "bins must be an integer >= 1, got 2.5"),
+        (9, "bins must lie between 1 and R = 8, got 9"),
+    ],
+)
+def test_sectors_lie_between_one_and_all(bins, message):
+    with pytest.raises(ValueError, match=message):
         sector_pool(torch.zeros(1, 1, 8, 2, 2), bins)
 
 
@@ -191,6 +198,10 @@ def test_sectors_keep_vectors_or_magnitudes():
 
 
 @pytest.mark.parametrize("pool", [orientation_pool, lambda y: sector_pool(y, 1)])
-def test_responses_must_have_five_axes(pool):
-    with pytest.raises(ValueError, match=r"\(B, C, R, H, W\), got \(1, 8, 2, 2\)"):
+def test_what_are_no_responses_is_refused(pool):
+    with pytest.raises(ValueError, match=r"\(B, C, R, H, W\) .*, got \(1, 8, 2, 2\)"):
         pool(torch.zeros(1, 8, 2, 2))
+    with pytest.raises(ValueError, match=r"with R >= 1, got \(1, 8, 0, 2, 2\)"):
+        pool(torch.zeros(1, 8, 0, 2, 2))
+    with pytest.raises(ValueError, match=r"floating point, got torch.int64"):
+        pool(torch.zeros(1, 8, 4, 2, 2, dtype=torch.int64))

@@ -1,0 +1,24 @@
+"""What is refused; each layer's own rules are in test_layers.py."""
+
+import pytest
+import torch
+
+from roteq_core.checks import check_at_least_one, check_filters, check_integers
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.0, True, None, "1", (1, 1)], ids=repr)
+def test_counts_are_integers_of_at_least_one(value):
+    with pytest.raises(ValueError, match="maps must be an integer >= 1, got "):
+        check_at_least_one(filters=2, maps=value)
+
+
+def test_integers_may_start_elsewhere():
+    check_integers(0, padding=0)
+    with pytest.raises(ValueError, match="padding must be an integer >= 0, got -1"):
+        check_integers(0, padding=-1)
+
+
+def test_filters_have_the_taps_that_are_turned():
+    check_filters(torch.zeros(3, 2, 2, 5, 5), 50)
+    with pytest.raises(ValueError, match="must have the 25 taps"):
+        check_filters(torch.zeros(3, 2, 2, 5, 5), 25)
