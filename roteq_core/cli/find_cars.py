@@ -13,6 +13,11 @@ from roteq_core.cli.progress import console, follow, plain_errors
 def find_cars(
     image: Path = typer.Argument(help="A TIFF, PNG or JPEG; gray, RGB or RGBA."),
     output: Path = typer.Option(..., "--output", "-o", help="Where the table goes."),
+    format: str | None = typer.Option(
+        None,
+        help="csv, geojson, dota, yolo-obb, voc-labelimg2 or voc-rolabelimg; told by "
+        "the ending if not given.",
+    ),
     model: str = typer.Option("car-finder", help="A shipped model's name, or a file."),
     threshold: float = typer.Option(0.35, help="Least score of a car, 0 to 1."),
     car_length: float | None = typer.Option(
@@ -28,8 +33,9 @@ def find_cars(
     """Find cars, and write their places, lengths, headings and scores."""
     from roteq_core.config import FindOptions
     from roteq_core.find_cars import iter_find_cars
-    from roteq_core.tables import write_cars
+    from roteq_core.tables import check_output, write_cars
 
+    chosen = check_output(output, format)  # type: ignore[arg-type]
     options = FindOptions(
         model=model,
         device=device,  # type: ignore[arg-type]
@@ -40,5 +46,5 @@ def find_cars(
         orient=orient,
     )
     table = follow(iter_find_cars(image, options), image.name)
-    write_cars(table, output)
+    write_cars(table, output, format=chosen)
     console.print(f"wrote {output}: {len(table)} cars", highlight=False)

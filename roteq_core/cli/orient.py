@@ -16,6 +16,11 @@ def orient(
         help="CSV, GeoJSON, DOTA, YOLO-OBB or VOC-rotated file with centers or boxes."
     ),
     output: Path = typer.Option(..., "--output", "-o", help="Where the table goes."),
+    format: str | None = typer.Option(
+        None,
+        help="csv, geojson, dota, yolo-obb, voc-labelimg2 or voc-rolabelimg; told by "
+        "the ending if not given.",
+    ),
     model: str = typer.Option("cars", help="A shipped model's name, or a file."),
     car_length: float | None = typer.Option(
         None, help="Length in pixels of cars whose box is not known."
@@ -38,8 +43,9 @@ def orient(
     """
     from roteq_core.config import OrientOptions
     from roteq_core.orient import iter_orient
-    from roteq_core.tables import write_cars
+    from roteq_core.tables import ONE_IMAGE_FORMATS, check_output, write_cars
 
+    chosen = check_output(output, format, like=cars)  # type: ignore[arg-type]
     options = OrientOptions(
         model=model,
         device=device,  # type: ignore[arg-type]
@@ -50,7 +56,9 @@ def orient(
         redo_reviewed=redo_reviewed,
     )
     table = follow(iter_orient(image, cars, options), image.name)
-    write_cars(table, output)
+    if chosen in ONE_IMAGE_FORMATS and len(table.files) > 1:
+        table = table.for_image(image.name)  # the others are in the table it came from
+    write_cars(table, output, format=chosen)
     for note in table.notes:
         console.print(f"note: {note}", highlight=False)
     done = sum(car.heading_cw_from_up_deg is not None for car in table)

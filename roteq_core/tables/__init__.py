@@ -40,6 +40,7 @@ from roteq_core.tables.folders import (
 from roteq_core.tables.formats import (
     FORMATS as FORMATS,
     ONE_IMAGE_FORMATS as ONE_IMAGE_FORMATS,
+    check_output as check_output,
     detect_format as detect_format,
     read_cars as read_cars,
     render_cars as render_cars,

@@ -300,3 +300,32 @@ def format_to_write(path: Path, table: CarTable) -> Format:
     raise ValueError(
         f"the format must be given for {path.name}: one of {', '.join(FORMATS)}"
     )
+
+
+def check_output(
+    path: str | os.PathLike[str],
+    format: Format | None = None,
+    *,
+    like: str | os.PathLike[str] | None = None,
+) -> Format:
+    """Tell the format of a file before there is a table, or refuse it.
+
+    Parameters
+    ----------
+    path : path
+        Where a table will be written; its folder must be there.
+    format : str, optional
+        One of `FORMATS`.
+    like : path, optional
+        The table from which that one will be made.
+    """
+    path = Path(path)
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise ValueError(f"there is no folder {folder} to write {path.name} to")
+    if _known(format) is not None or like is None:
+        return format or format_to_write(path, CarTable())
+    like = Path(like)
+    return format_to_write(
+        path, CarTable(format=detect_format(like.name, read_text(like)))
+    )

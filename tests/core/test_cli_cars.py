@@ -1,0 +1,118 @@
+"""The commands on cars: `roteq orient` and `roteq find-cars`."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from imageio import v3 as imageio
+from typer.testing import CliRunner
+
+from roteq_core.cli.main import app
+from roteq_core.model import make_model
+from roteq_core.net_config import (
+    CarFinderNetConfig,
+    CarNetConfig,
+    TurningConfig,
+)
+from roteq_core.networks import build_network
+from roteq_core.tables import Car, CarTable, read_cars, write_cars
+
+TURNING = TurningConfig(8, frequencies=2)
+CARS = (
+    Car(30, 40, 24, 10, axis_cw_from_up_deg=30, label="car", file="a.png"),
+    Car(60, 20, 24, 10, axis_cw_from_up_deg=90, label="car", file="a.png"),
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: Any) -> Path:
+    """A folder with an image, a table of its cars and of others, and two models."""
+    path: Path = tmp_path_factory.mktemp("cars")
+    coarse = np.random.default_rng(0).integers(0, 256, (10, 12, 3), dtype=np.uint8)
+    imageio.imwrite(path / "a.png", np.kron(coarse, np.ones((8, 8, 1), np.uint8)))
+    others = [replace(car, file="b.png") for car in CARS]
+    write_cars(CarTable((*others, *CARS)), path / "all.csv")
+    torch.manual_seed(0)
+    network = build_network(
+        CarNetConfig(
+            filters=(2, 2), kernel_size=7, crop=47, first_stride=2, turning=TURNING
+        )
+    )
+    make_model([network], name="tiny", task="cars").save(path / "tiny.safetensors")
+    finder = build_network(
+        CarFinderNetConfig(filters=(2, 3), kernel_size=3, hidden=4, turning=TURNING)
+    )
+    with torch.no_grad():
+        finder.decide.bias[0] = 0.0
+    make_model([finder], name="finder", task="car-finder").save(
+        path / "finder.safetensors"
+    )
+    return path
+
+
+def run(*words: Any) -> str:
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def refused(*words: Any) -> str:
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == 1, result.output
+    return " ".join(result.output.split())
+
+
+def orient(folder, cars, output, *words) -> tuple[Any, ...]:
+    model = folder / "tiny.safetensors"
+    return ("orient", folder / "a.png", cars, "-o", output, "--model", model, *words)
+
+
+def test_a_table_of_many_images_may_be_written_over_itself(folder, tmp_path):
+    cars = tmp_path / "all.csv"
+    shutil.copy(folder / "all.csv", cars)
+    run(*orient(folder, cars, cars))
+    back = read_cars(cars)
+    assert [car.file for car in back] == ["b.png", "b.png", "a.png", "a.png"]
+    assert [car.status for car in back] == ["axis only"] * 2 + ["machine"] * 2
+
+
+def test_a_table_of_another_image_is_refused_and_nothing_written(folder, tmp_path):
+    cars, output = tmp_path / "c.csv", tmp_path / "out.csv"
+    write_cars(CarTable((replace(CARS[0], file="c.png"),)), cars)
+    assert "must have cars of a.png, got" in refused(*orient(folder, cars, output))
+    assert not output.exists()
+
+
+@pytest.mark.parametrize("format", ["dota", "yolo-obb"])
+def test_any_format_can_be_written_from_any(folder, tmp_path, format):
+    output = tmp_path / "a.txt"
+    run(*orient(folder, folder / "all.csv", output, "--format", format))
+    back = read_cars(output, format=format)
+    assert [car.file for car in back] == ["a.png", "a.png"]
+    assert all(car.heading_cw_from_up_deg is not None for car in back)
+
+
+def test_what_cannot_be_written_is_refused_before_the_work(folder, tmp_path):
+    finder = ("--model", folder / "no-such-model.safetensors")
+    text = tmp_path / "a.txt"
+    assert "the format must be given for a.txt" in refused(
+        "orient", folder / "a.png", folder / "all.csv", "-o", text, *finder
+    )
+    find = ("find-cars", folder / "a.png", *finder, "-o")
+    assert "the format must be given for a.txt" in refused(*find, text)
+    assert "format must be one of" in refused(*find, text, "--format", "coco")
+    assert "there is no folder" in refused(*find, tmp_path / "none" / "a.csv")
+
+
+def test_found_cars_can_be_written_as_text(folder, tmp_path):
+    output = tmp_path / "a.txt"
+    words = ("--model", folder / "finder.safetensors", "--no-orient")
+    words += ("--threshold", 0.01, "--car-length", 24, "--format", "yolo-obb")
+    run("find-cars", folder / "a.png", "-o", output, *words)
+    assert len(read_cars(output)) == len(output.read_text().splitlines()) > 0
