@@ -120,8 +120,7 @@ def frames_from_folder(images: Path | str, cars: Path | str) -> list[CarFrame]:
     listed = [path for path in listed if path.suffix.lower() in IMAGE_ENDINGS]
     if not listed:
         raise ValueError(f"there is no image in {folder}")
-    table = read_car_folder(cars) if Path(cars).is_dir() else read_cars(cars)
-    by_stem = _by_stem(table)
+    by_stem = _by_stem(read_tables(cars, listed))
     if list(by_stem) == [""] and len(listed) == 1:
         by_stem = {listed[0].stem: by_stem[""]}
     frames = []
@@ -145,6 +144,19 @@ def _by_stem(table: CarTable) -> dict[str, list[Car]]:
     for car in table.cars:
         by_stem.setdefault(stem_of(car.file), []).append(car)
     return by_stem
+
+
+def read_tables(cars: Path | str, images: Sequence[Path]) -> CarTable:
+    """Read a table, or a folder of tables, of these images.
+
+    Sizes are taken from the images where a table may hold fractions of them.
+    """
+    cars = Path(cars)
+    if not cars.is_dir():
+        is_one = cars.suffix.lower() == ".txt" and len(images) == 1
+        return read_cars(cars, image_size=picture_shape(images[0]) if is_one else None)
+    own = [path for path in images if (cars / f"{path.stem}.txt").is_file()]
+    return read_car_folder(cars, image_sizes={p.name: picture_shape(p) for p in own})
 
 
 def picture_shape(path: Path) -> tuple[int, int]:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from roteq_core.car_examples import read_tables
 from roteq_core.car_pictures import read_image
-from roteq_core.tables import CarTable, read_car_folder, read_cars
+from roteq_core.tables import CarTable
 from roteq_core.tables.car import REJECTED, Car
 from roteq_core.tables.table import stem_of
 from roteq_core.tasks.car_patches import (
@@ -54,7 +55,7 @@ def frames_from_files(images: Sequence[Path], cars: Path | CarTable) -> CarFrame
     """
     listed = _listed(images)
     if not isinstance(cars, CarTable):
-        cars = read_car_folder(cars) if Path(cars).is_dir() else read_cars(cars)
+        cars = read_tables(cars, listed)
     by_stem: dict[str, list[Car]] = {}
     for car in cars.cars:
         usable = car.heading_cw_from_up_deg is not None and car.length is not None

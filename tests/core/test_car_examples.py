@@ -13,6 +13,7 @@ from roteq_core.car_examples import (
     frames_from_folder,
     hold_out_again,
     hold_out_cars,
+    read_tables,
     usable_cars,
 )
 from roteq_core.tables import Car, CarTable, write_cars
@@ -96,3 +97,17 @@ def test_mistakes_name_the_folder(tmp_path):
         hold_out_cars([grid(2)])
     with pytest.raises(ValueError, match="only where there are two or more"):
         hold_out_cars([grid()], "images")
+
+
+def test_sizes_of_images_tell_fractions_in_a_folder_of_tables(tmp_path):
+    for name, side in (("a", 100), ("b", 200)):
+        imageio.imwrite(tmp_path / f"{name}.png", np.zeros((side, 2 * side), np.uint8))
+        corners = "0.4 0.4 0.6 0.4 0.6 0.6 0.4 0.6"
+        (tmp_path / f"{name}.txt").write_text(f"0 {corners}\n")
+    images = [tmp_path / "a.png", tmp_path / "b.png"]
+    cars = read_tables(tmp_path, images).cars
+    assert [(car.cx, car.cy, car.length) for car in cars] == [
+        (100, 50, 40),
+        (200, 100, 80),
+    ]
+    assert read_tables(tmp_path / "a.txt", images[:1]).cars[0].cx == 100
