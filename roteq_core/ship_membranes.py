@@ -102,10 +102,11 @@ def iter_ship_membranes(
     tensor = yield from iter_structure_tensor(examples)
     paths = {}
     for name, model in models.items():
-        scores: dict[str, Any] = {"structure_tensor": tensor}
-        for count in sorted({1, turns}):
-            label = "one look" if count == 1 else f"{count} turns"
-            scores[label] = yield from iter_score_model(model, examples, turns=count)
+        scores = yield from iter_score_model(model, examples)
+        scores["direction_deg_structure_tensor"] = tensor["direction_deg"]
+        scores[f"turns_{turns}"] = yield from iter_score_model(
+            model, examples, turns=turns
+        )
         scores["robustness"] = yield from _iter_worse(model, examples, degradations)
         paths[name] = folder / f"{name}.safetensors"
         _described(model, name, examples, scores).save(paths[name])

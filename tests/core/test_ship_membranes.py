@@ -49,15 +49,16 @@ def test_the_recipes_give_two_models_with_cards(challenge, tmp_path):
     for card in (single.card, ensemble.card):
         assert card.pixel_size == 4.0
         assert "slices 2-2 were held out" in card.data
-        assert card.scores["one look"]["turns"] == 1
-        assert 0 <= card.scores["2 turns"]["v_rand"] <= 1
+        assert card.scores["turns"] == 1
+        assert 0 <= card.scores["v_rand"] <= 1
+        assert card.scores["turns_2"]["turns"] == 2
         assert [row["change"] for row in card.scores["robustness"]] == [
             "as it is",
             "turned by 90°",
         ]
         assert "worst are" in card.limits
     assert single.card.training["recipe"]["seed"] == RECIPES[2].seed
-    assert single.card.scores["one look"] != ensemble.card.scores["one look"]
+    assert single.card.scores["v_info"] != ensemble.card.scores["v_info"]
 
 
 def test_networks_that_are_there_are_taken_over(challenge, tmp_path):
