@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from roteq_core import functional as rf
-from roteq_core.checks import check_at_least_one, check_field
+from roteq_core.checks import check_at_least_one, check_field, check_responses
 from roteq_core.pooling import Orientations, orientation_pool, sector_pool
 from roteq_core.rotating import Path, Pool, RotConv
 
@@ -39,8 +39,9 @@ class OrientationPool(nn.Module):
     ----------
     bins : int or None
         None for one vector per map; otherwise the number of sectors of the circle.
-    keep : {"vector", "magnitude"}
-        What a sector keeps.
+    keep : {"vector", "magnitude", "none"}
+        What is kept of each map or sector; ``none`` pools nothing and gives all R
+        responses.
     refine : bool
         Sub-bin angle (vectors without bins only).
     angles : Orientations, optional
@@ -50,20 +51,27 @@ class OrientationPool(nn.Module):
     def __init__(
         self,
         bins: int | None = None,
-        keep: Literal["vector", "magnitude"] = "vector",
+        keep: Literal["vector", "magnitude", "none"] = "vector",
         *,
         refine: bool = True,
         angles: Orientations | None = None,
     ):
         super().__init__()
-        if keep not in ("vector", "magnitude"):
-            raise ValueError(f"keep must be 'vector' or 'magnitude', got {keep!r}")
+        if keep not in ("vector", "magnitude", "none"):
+            raise ValueError(
+                f"keep must be 'vector', 'magnitude' or 'none', got {keep!r}"
+            )
         if bins is not None:
             check_at_least_one(bins=bins)
+            if keep == "none":
+                raise ValueError(f"keep='none' has no bins, got bins={bins}")
         self.bins, self.keep, self.refine, self.angles = bins, keep, refine, angles
 
     def forward(self, responses: Tensor) -> Tensor:
-        """(B, C, R, H, W) → (B, C, 2, H, W), or one map per sector."""
+        """(B, C, R, H, W) → (B, C, 2, H, W), one map per sector, or the same."""
+        if self.keep == "none":
+            check_responses(responses)
+            return responses
         if self.bins is None and self.keep == "vector":
             return orientation_pool(responses, self.angles, refine=self.refine)
         return sector_pool(

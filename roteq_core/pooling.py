@@ -17,16 +17,33 @@ from roteq_core.precision import at_least_single, flat_tolerance
 
 
 class Orientations(NamedTuple):
-    """The angles that responses stand for, in order."""
+    """The angles that responses stand for, in order.
 
-    first: float = 0.0
-    step: float = 0.0
+    Around a circle, R of them are 2π/R apart.
+    """
+
+    first: float
+    step: float
     cyclic: bool = True
 
 
 def full_circle(orientations: int) -> Orientations:
     """R equal steps around the circle from angle 0."""
     return Orientations(0.0, 2 * math.pi / orientations, True)
+
+
+def _angles_of(responses: Tensor, angles: Orientations | None) -> Orientations:
+    """Give what responses (B, C, R, H, W) stand for, if it can be."""
+    count = responses.shape[2]
+    if angles is None:
+        return full_circle(count)
+    turn = abs(angles.step) * count
+    if angles.cyclic and count > 1 and not math.isclose(turn, 2 * math.pi):
+        raise ValueError(
+            f"angles around a circle must be 2π/R = {2 * math.pi / count:.6g} apart "
+            f"for R = {count}, got a step of {angles.step:.6g}"
+        )
+    return angles
 
 
 def orientation_pool(
@@ -55,8 +72,7 @@ def orientation_pool(
     Tensor of shape (B, C, 2, H, W)
     """
     check_responses(responses)
-    count = responses.shape[2]
-    angles = angles or full_circle(count)
+    angles = _angles_of(responses, angles)
     y = responses.movedim(2, -1)  # (B, C, H, W, R)
     peak = find_peak(y, angles.cyclic)
     rho, theta = refine_peak(peak, angles) if refine else plain_peak(peak, angles)
@@ -160,8 +176,8 @@ def sector_pool(
     ----------
     responses : Tensor of shape (B, C, R, H, W)
     bins : int
-        Between 1 and R. Sector s holds the angles around 2π s / bins; a limited range
-        of tilts is cut into equal parts.
+        Between 1 and R. Sector s holds the angles around 2π s / bins, counted from the
+        first of `angles`; a limited range of tilts is cut into equal parts.
     keep : {"magnitude", "vector"}
         Vectors are zero where no orientation wins, as in `orientation_pool`.
     angles : Orientations, optional
@@ -178,7 +194,7 @@ def sector_pool(
         raise ValueError(f"bins must lie between 1 and R = {count}, got {bins}")
     if keep not in ("magnitude", "vector"):
         raise ValueError(f"keep must be 'magnitude' or 'vector', got {keep!r}")
-    angles = angles or full_circle(count)
+    angles = _angles_of(responses, angles)
     sector = _sectors(count, bins, angles.cyclic).to(responses.device)
     tops, thetas = [], []
     for s in range(bins):

@@ -42,7 +42,8 @@ class RotConv(nn.Module):
     kernel_size : int
         Odd or even.
     orientations : int
-        R. Multiples of 4 make quarter turns exact. May be changed after training.
+        R. Multiples of 4 make quarter turns exact. May be changed after training, as
+        `basis` and `interval` may.
     vector_input : bool
         Whether the input is a field (B, C, 2, H, W) or an image (B, C, H, W).
     pool : {"vector", "magnitude", "none"}
@@ -64,6 +65,8 @@ class RotConv(nn.Module):
         How to compute; ``auto`` is fused, and plain while exporting. More than one
         bin, and responses themselves, are always plain.
     """
+
+    _bank: tuple[Tensor, Tensor] | None  # the weights, and what was made of them
 
     def __init__(
         self,
@@ -102,12 +105,16 @@ class RotConv(nn.Module):
             raise ValueError(f"padding must be 'same' or an integer, got {padding!r}")
         self.in_maps, self.filters, self.kernel_size = in_maps, filters, kernel_size
         self.vector_input, self.pool, self.bins = vector_input, pool, bins
-        self.basis, self.refine, self.interval = as_basis(basis), refine, interval
-        self.stride, self.path = stride, path
+        self.refine, self.stride, self.path = refine, stride, path
         self.padding = kernel_size // 2 if isinstance(padding, str) else padding
         check_integers(0, padding=self.padding)
-        self.orientations = orientations
+        self._turn_to(orientations, interval, basis)
         check_at_least_one(bins=bins)
+        if bins > 1 and pool != "magnitude":
+            raise ValueError(
+                "bins above 1 need pool='magnitude', got "
+                f"bins={bins} with pool={pool!r}"
+            )
         if bins > orientations:
             raise ValueError(
                 f"bins must lie between 1 and R = {orientations}, got {bins}"
@@ -115,7 +122,6 @@ class RotConv(nn.Module):
         shape = (filters, in_maps, 2 if vector_input else 1, kernel_size, kernel_size)
         self.weight = nn.Parameter(torch.empty(shape))
         self.bias = nn.Parameter(torch.zeros(filters)) if bias else None
-        self._bank: tuple[Tensor, Tensor] | None = None
         self.reset_parameters(init)
 
     @property
@@ -125,17 +131,37 @@ class RotConv(nn.Module):
 
     @orientations.setter
     def orientations(self, count: int) -> None:
-        angles = orientation_angles(count, self.interval)
-        self._orientations = count
+        self._turn_to(count, self.interval, self.basis)
+
+    @property
+    def interval(self) -> Interval:
+        """The range of angles; setting it turns the same filters to other angles."""
+        return self._interval
+
+    @interval.setter
+    def interval(self, interval: Interval) -> None:
+        self._turn_to(self.orientations, interval, self.basis)
+
+    @property
+    def basis(self) -> Basis:
+        """How filters are turned; setting it gives the same weights another meaning."""
+        return self._basis
+
+    @basis.setter
+    def basis(self, basis: str | Basis) -> None:
+        self._turn_to(self.orientations, self.interval, basis)
+
+    def _turn_to(self, count: int, interval: Interval, basis: str | Basis) -> None:
+        angles = orientation_angles(count, interval)
+        self._orientations, self._interval = count, (interval[0], interval[1])
+        self._basis = as_basis(basis)
         step = float(angles[1] - angles[0]) if count > 1 else 0.0
-        self.angles = Orientations(
-            float(angles[0]), step, is_full_circle(self.interval)
-        )
+        self.angles = Orientations(float(angles[0]), step, is_full_circle(interval))
         self.operator = turning_operator(
             self.kernel_size,
             count,
-            interval=self.interval,
-            basis=self.basis,
+            interval=self._interval,
+            basis=self._basis,
             vector=self.vector_input,
         )
         self._bank = None

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from roteq_core import functional as rf, fused
 from roteq_core.fused import Pooling, fused_conv_pool
-from roteq_core.geometry import FULL_CIRCLE, Interval, as_basis, turning_operator
+from roteq_core.geometry import FULL_CIRCLE, Basis, Interval, turning_operator
 from roteq_core.layers import RotConv
 from roteq_core.pooling import full_circle, orientation_pool
 
@@ -133,8 +133,7 @@ def test_three_tilts_with_one_frequency_are_not_taken_for_filters():
     outputs = []
     for path in ("plain", "fused"):
         made = layer(path, vector=False, **options)
-        made.basis = as_basis("smooth").__class__(frequencies=1)
-        made.orientations = 3
+        made.basis = Basis(frequencies=1)
         outputs.append(made(x))
     torch.testing.assert_close(*outputs)
 

@@ -188,6 +188,22 @@ def test_orientations_may_change_after_training():
     assert gap < 0.05 * Magnitude()(fine).median()
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("basis", "bilinear"), ("interval", (-0.4, 0.9))]
+)
+def test_basis_and_interval_may_change_as_well(name, value):
+    made = RotConv(1, 2, 5, vector_input=False).double().eval()
+    other = RotConv(1, 2, 5, vector_input=False, **{name: value}).double().eval()
+    other.load_state_dict(made.state_dict())
+    x = noise(1, 1, 12, 12)
+    with torch.no_grad():
+        before = made(x)
+        setattr(made, name, value)
+        assert getattr(made, name) == getattr(other, name)
+        assert torch.equal(made(x), other(x))
+        assert not torch.equal(made(x), before)
+
+
 def test_tilts_stay_within_their_interval():
     low, high = -0.4, 0.9
     made = RotConv(
@@ -200,12 +216,13 @@ def test_tilts_stay_within_their_interval():
     assert high - 0.1 < theta.max() <= high + 1e-9
 
 
-def test_orientation_pool_module_offers_vectors_and_sectors():
+def test_orientation_pool_module_offers_vectors_sectors_and_responses():
     responses = noise(1, 2, 8, 3, 3)
     assert OrientationPool()(responses).shape == (1, 2, 2, 3, 3)
     assert OrientationPool(4)(responses).shape == (1, 8, 2, 3, 3)
     assert OrientationPool(4, "magnitude")(responses).shape == (1, 8, 3, 3)
     assert OrientationPool(keep="magnitude")(responses).shape == (1, 2, 3, 3)
+    assert OrientationPool(keep="none")(responses) is responses
     assert "bins=4" in repr(OrientationPool(4))
 
 
@@ -474,6 +491,8 @@ def test_upsampling_goes_to_a_size_or_by_a_factor():
         ({"pool": "mean"}, "pool must be 'vector', 'magnitude' or 'none', got 'mean'"),
         ({"pool": "magnitude", "bins": 17}, "between 1 and R = 16, got 17"),
         ({"pool": "magnitude", "bins": 2.5}, "bins must be an integer >= 1, got 2.5"),
+        ({"bins": 4}, "need pool='magnitude', got bins=4 with pool='vector'"),
+        ({"pool": "none", "bins": 4}, "got bins=4 with pool='none'"),
         ({"basis": "cubic"}, "basis must be one of"),
         ({"interval": (1.0, 0.0)}, "at most one full turn, got (1.0, 0.0)"),
         ({"interval": 3}, "interval must be (low, high) in radians"),
@@ -542,6 +561,8 @@ def test_weights_that_are_no_numbers_are_refused(name, grad, training):
         (lambda: FieldDropout(1.0), "p must lie in [0, 1), got 1.0"),
         (lambda: OrientationPool(0), "bins must be an integer >= 1, got 0"),
         (lambda: OrientationPool(keep="all"), "got 'all'"),
+        (lambda: OrientationPool(4, "none"), "keep='none' has no bins, got bins=4"),
+        (lambda: OrientationPool(keep="none")(torch.zeros(2, 4)), "got (2, 4)"),
         (lambda: Basis(kind="cubic"), "got 'cubic'"),
         (lambda: FieldNorm(2)(torch.zeros(1, 3, 2, 4, 4)), "2 maps, got 3"),
         (lambda: FieldNorm(2)(torch.zeros(1, 2, 4, 4)), "(B, C, 2, H, W), got"),

@@ -8,7 +8,12 @@ import pytest
 import torch
 from hypothesis import given, settings, strategies as st
 
-from roteq_core.pooling import Orientations, orientation_pool, sector_pool
+from roteq_core.pooling import (
+    Orientations,
+    full_circle,
+    orientation_pool,
+    sector_pool,
+)
 
 
 def responses_of(*values: float) -> torch.Tensor:
@@ -205,3 +210,23 @@ def test_what_are_no_responses_is_refused(pool):
         pool(torch.zeros(1, 8, 0, 2, 2))
     with pytest.raises(ValueError, match=r"floating point, got torch.int64"):
         pool(torch.zeros(1, 8, 4, 2, 2, dtype=torch.int64))
+
+
+@pytest.mark.parametrize(
+    "pool",
+    [orientation_pool, lambda y, angles: sector_pool(y, 1, angles=angles)],
+    ids=["vectors", "sectors"],
+)
+def test_angles_around_a_circle_close_it(pool):
+    responses = torch.zeros(1, 1, 16, 2, 2)
+    pool(responses, Orientations(0.3, -math.pi / 8))
+    with pytest.raises(ValueError, match=r"0\.392699 apart .* step of 0\.785398"):
+        pool(responses, full_circle(8))
+    with pytest.raises(TypeError, match="step"):
+        Orientations(0.0)
+
+
+def test_sectors_are_counted_from_the_first_angle():
+    turned = Orientations(math.pi / 4, math.pi / 4)
+    pooled = sector_pool(responses_of(1, 0, 0, 0, 0, 0, 0, 0), 8, angles=turned)
+    assert pooled.flatten().tolist() == [1, 0, 0, 0, 0, 0, 0, 0]
