@@ -22,7 +22,13 @@ from roteq_core.car_pictures import read_image as read_image
 from roteq_core.card import file_hash, find_model
 from roteq_core.config import OrientOptions
 from roteq_core.device import choose_device
-from roteq_core.filled_cars import NO_CONTRAST, OUTSIDE, Answer, with_answer
+from roteq_core.filled_cars import (
+    NO_CONTRAST,
+    OUTSIDE,
+    Answer,
+    notes_now,
+    with_answer,
+)
 from roteq_core.jobs import Job, Report
 from roteq_core.model import Model, load_model
 from roteq_core.tables import CarTable, read_cars
@@ -267,8 +273,8 @@ def iter_orient(
         next(filled) if is_own else car
         for car, is_own in zip(table.cars, own, strict=True)
     ]
-    notes = (*table.notes, note, _others_note(own))
-    return replace(table.with_cars(cars_now), notes=tuple(filter(None, notes)))
+    notes = notes_now(table.notes, note, _others_note(own))
+    return replace(table.with_cars(cars_now), notes=notes)
 
 
 def _others_note(own: Sequence[bool]) -> str:

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from roteq_core.config import FindOptions, OrientOptions
+from roteq_core.filled_cars import notes_now
 from roteq_core.find_cars import iter_find_cars
 from roteq_core.jobs import Job, Report
 from roteq_core.orient import car_lengths, iter_orient
@@ -48,8 +49,7 @@ def iter_orient_cars(
         done = min(first + step, count)
         values = {"table": table.with_cars(cars)}
         yield Report(done, count, f"car {done} of {count}", values)
-    notes = (*table.notes, note) if note else table.notes
-    return replace(table.with_cars(cars), notes=notes)
+    return replace(table.with_cars(cars), notes=notes_now(table.notes, note))
 
 
 def _with_length(

@@ -17,6 +17,8 @@ AXIS_ONLY = "axis only"
 EDITED = "edited"
 ACCEPTED = "accepted"
 REJECTED = "rejected"
+# How notes on fronts that are not known end: they are stale once a model has told them.
+AXES_ONLY = "axes only"
 REVIEWED = (ACCEPTED, EDITED, REJECTED)
 
 CornerOrder = Literal["box", "front edge first", "unknown"]

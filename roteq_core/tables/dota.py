@@ -14,13 +14,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from roteq_core.tables.car import Car, CornerOrder, box_corners, car_from_corners
+from roteq_core.tables.car import (
+    AXES_ONLY,
+    Car,
+    CornerOrder,
+    box_corners,
+    car_from_corners,
+)
 from roteq_core.tables.csv_format import number_text
 from roteq_core.tables.sidecar import match_lines, merged
 from roteq_core.tables.table import CarTable
 
 FRONT_FIRST = "front-edge-first"
-FOREIGN_NOTE = "the corners do not say which end is the front: axes only"
+FOREIGN_NOTE = f"the corners do not say which end is the front: {AXES_ONLY}"
 _DECIMALS = 6
 _DEFAULT_CLASS = "car"
 

@@ -22,7 +22,7 @@ from typing import Any, Literal
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from roteq_core.tables.car import AXIS_ONLY, Car, gap_deg
+from roteq_core.tables.car import AXES_ONLY, AXIS_ONLY, Car, gap_deg
 from roteq_core.tables.columns import plan_columns
 from roteq_core.tables.csv_format import header_value, number_text
 from roteq_core.tables.files import summarize
@@ -223,5 +223,5 @@ def _notes(cars: list[Car], doubtful: list[str]) -> tuple[str, ...]:
             "the box was used"
         )
     if any(car.status == AXIS_ONLY for car in cars):
-        notes.append("the boxes do not say which end is the front: axes only")
+        notes.append(f"the boxes do not say which end is the front: {AXES_ONLY}")
     return tuple(notes)
