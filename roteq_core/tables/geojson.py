@@ -78,7 +78,8 @@ def _row(number: int, feature: Any) -> tuple[dict[str, Any], Mapping[str, Any]]:
     for name, value in feature.items():
         if name == "id":
             row.setdefault("car_id", value)
-        elif name not in ("type", "geometry", "properties"):
+        is_plain = name == "id" and isinstance(value, str)
+        if name not in ("type", "geometry", "properties") and not is_plain:
             row[_MEMBER + name] = value
     return row, feature["geometry"]
 
@@ -144,9 +145,14 @@ def _points(geometry: Mapping[str, Any]) -> np.ndarray:
 
 def _rectangle_around(points: np.ndarray) -> np.ndarray:
     """Give the smallest rectangle (4, 2) around an outline (N, 2)."""
-    from scipy.spatial import ConvexHull
+    from scipy.spatial import ConvexHull, QhullError
 
-    hull = points[ConvexHull(points).vertices]
+    try:
+        hull = points[ConvexHull(points).vertices]
+    except QhullError:
+        raise ValueError(
+            f"an outline must have an area, got the corners {points.tolist()}"
+        ) from None
     sides = np.roll(hull, -1, axis=0) - hull
     along = sides / np.hypot(*sides.T)[:, None]  # (N, 2)
     across = np.stack([-along[:, 1], along[:, 0]], axis=1)
@@ -202,7 +208,7 @@ def _feature(
         for name in columns
         if not name.startswith(_MEMBER) and name != plan.known.get("id")
     }
-    named = {"id": car.id} if car.id else {}
+    named = {"id": _id(car, members.pop("id", None), table)} if car.id else {}
     return {
         "type": "Feature",
         **named,
@@ -210,6 +216,12 @@ def _feature(
         "properties": properties,
         **members,
     }
+
+
+def _id(car: Car, was: Any, table: CarTable) -> Any:
+    """Keep an id that was a number one, unless the car got another id."""
+    was = _json_value(was, table)
+    return was if str(was) == car.id else car.id
 
 
 def _geometry(car: Car) -> dict[str, Any]:

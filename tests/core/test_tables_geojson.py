@@ -1,6 +1,7 @@
 """GeoJSON of other tools with known answers, and ours as they read it."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -122,3 +123,26 @@ def test_geojson_keeps_members_ids_and_values(read, tmp_path):
 def test_broken_geojson_is_named(read, text, rule):
     with pytest.raises(ValueError, match=rf"a\.geojson: {rule}"):
         read(text, "a.geojson")
+
+
+def test_ids_that_are_numbers_stay_numbers(read, tmp_path):
+    features = [{**feature([5, 6], "Point"), "id": name} for name in (7, "8")]
+    table = read(collection(*features), "a.geojson")
+    assert [car.id for car in table] == ["7", "8"]
+    assert ids(table, tmp_path / "b.geojson") == [7, "8"]
+    write(table, tmp_path / "b.csv")
+    assert ids(read_cars(tmp_path / "b.csv"), tmp_path / "c.geojson") == [7, "8"]
+    renamed = table.with_cars(replace(car, id=f"n{car.id}") for car in table)
+    assert ids(renamed, tmp_path / "d.geojson") == ["n7", "n8"]
+
+
+def ids(table, path):
+    write(table, path)
+    return [item["id"] for item in json.loads(path.read_text())["features"]]
+
+
+@pytest.mark.parametrize("count", [3, 5])
+def test_an_outline_without_an_area_is_refused_by_its_feature(read, count):
+    ring = [[k, k] for k in range(count)] + [[0, 0]]
+    with pytest.raises(ValueError, match="feature 1: an outline must have an area"):
+        read(collection(feature([ring])), "a.geojson")
