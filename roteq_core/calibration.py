@@ -17,6 +17,7 @@ import numpy as np
 INTERVAL = 0.9
 Z = 1.6449  # half a 90 % interval, in standard deviations
 LARGEST_SD = 103.9  # of a heading of which nothing is known
+LARGEST_FLIP = 0.5
 LARGEST_SHARE = 0.97  # of the cars that are not flipped
 _TINY = 1e-6
 
@@ -26,7 +27,7 @@ class HeadingCalibration:
     """How raw spreads become standard deviations, and raw flip chances true ones.
 
         sd = scale · √(density² + (copies_weight · copies)² + floor²)
-        logit p_flip = slope · logit p_raw + offset
+        logit p_flip = slope · logit p_raw + offset, at most 0
 
     Parameters
     ----------
@@ -49,8 +50,14 @@ class HeadingCalibration:
         return np.minimum(self.scale * raw, LARGEST_SD)
 
     def p_flip(self, raw: np.ndarray) -> np.ndarray:
-        """Give the chance that front and rear are swapped."""
-        return _sigmoid(self.slope * _logit(raw) + self.offset)
+        """Give the chance that front and rear are swapped, at most a half.
+
+        Were it more, the heading should have been the opposite one; but the half
+        circle with most of the density was chosen, and a fit to few cars does not
+        overrule it.
+        """
+        stretched = _sigmoid(self.slope * _logit(raw) + self.offset)
+        return np.minimum(stretched, LARGEST_FLIP)
 
     def as_dict(self) -> dict[str, Any]:
         """Give plain values, for a model's card."""

@@ -47,6 +47,13 @@ def test_flip_chances_agree_with_how_often_cars_are_flipped():
         assert stated[half].mean() == pytest.approx(flipped[half].mean(), abs=0.02)
 
 
+def test_a_stated_heading_is_never_likelier_wrong_than_right():
+    calibration = HeadingCalibration(slope=0.87, offset=0.44)
+    stated = calibration.p_flip(np.array([0.01, 0.3, 0.45, 0.5]))
+    assert stated[0] < stated[1] < 0.5
+    np.testing.assert_array_equal(stated[2:], 0.5)
+
+
 def test_few_cars_leave_flip_chances_near_what_the_network_says():
     cars = draw(30, 4)
     cars["errors"] = np.minimum(cars["errors"], 20)
