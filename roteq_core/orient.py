@@ -1,8 +1,8 @@
 """Which way cars point: headings with error bars for a table of cars.
 
 `iter_headings` predicts, `iter_orient` also reads and fills in tables. Every car is
-read at several angles, mirrored too; the answers are turned back and averaged, and how
-far they differ is part of the error bar.
+read at several angles, mirrored too; the answers are turned back and averaged. How far
+they differ may be part of the error bar, as the model's calibration says.
 """
 
 from __future__ import annotations
