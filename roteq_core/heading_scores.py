@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from roteq_core.angular import angular_error, summarize_headings
-from roteq_core.calibration import HeadingCalibration, fit_calibration
+from roteq_core.calibration import HeadingCalibration, coverage, fit_calibration
 from roteq_core.config import OrientOptions
 from roteq_core.jobs import drain
 from roteq_core.model import Model, with_card
@@ -71,7 +71,7 @@ def summary_of(found: HeadingPrediction, truth: np.ndarray) -> dict[str, Any]:
         "median_deg": summary.median,
         "share_under_15": summary.share_good,
         "share_above_150": summary.share_flipped,
-        "interval_90_holds": float((errors <= 1.6449 * found.sd_deg[seen]).mean()),
+        "interval_90_holds": coverage(errors, found.sd_deg[seen]),
         "mean_p_flip": float(found.p_flip[seen].mean()),
         "histogram_5_deg": list(summary.histogram),
         "by_heading": [dataclasses.asdict(b) for b in summary.bins],
