@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from roteq_core.car_examples import read_tables
@@ -28,14 +28,26 @@ class CarFrames:
     images : list of path
     cars : list of list of Car
         For each image.
+    doubtful : list of list of Car, optional
+        For each image what may be a car and cannot be learnt from.
     """
 
     images: list[Path]
     cars: list[list[Car]]
+    doubtful: list[list[Car]] = field(default_factory=list)
 
-    def take(self, index: Sequence[int]) -> CarFrames:
+    def __post_init__(self) -> None:
+        if not self.doubtful:
+            object.__setattr__(self, "doubtful", [[] for _ in self.images])
+
+    def take(self, index: Iterable[int]) -> CarFrames:
         """Give some of the images."""
-        return CarFrames([self.images[i] for i in index], [self.cars[i] for i in index])
+        index = list(index)
+        return CarFrames(
+            [self.images[i] for i in index],
+            [self.cars[i] for i in index],
+            [self.doubtful[i] for i in index],
+        )
 
     @property
     def count(self) -> int:
@@ -43,8 +55,12 @@ class CarFrames:
         return sum(len(cars) for cars in self.cars)
 
 
-def frames_from_files(images: Sequence[Path], cars: Path | CarTable) -> CarFrames:
+def frames_from_files(
+    images: Sequence[Path], cars: Path | CarTable, *, every_image: bool = False
+) -> CarFrames:
     """Pair images with their cars: those with a heading that nobody rejected.
+
+    Other cars are doubtful.
 
     Parameters
     ----------
@@ -52,45 +68,62 @@ def frames_from_files(images: Sequence[Path], cars: Path | CarTable) -> CarFrame
         Files, or folders of images.
     cars : path or CarTable
         One table for all images, or a folder of tables.
+    every_image : bool
+        Keep images without cars too: there is nothing but ground to learn.
     """
     listed = _listed(images)
-    if not isinstance(cars, CarTable):
-        cars = read_tables(cars, listed)
+    table = cars if isinstance(cars, CarTable) else read_tables(cars, listed)
     by_stem: dict[str, list[Car]] = {}
-    for car in cars.cars:
-        usable = car.heading_cw_from_up_deg is not None and car.length is not None
-        if usable and car.status != REJECTED:
-            by_stem.setdefault(stem_of(car.file), []).append(car)
+    for car in table.cars:
+        by_stem.setdefault(stem_of(car.file), []).append(car)
     if list(by_stem) == [""] and len(listed) == 1:
         by_stem = {listed[0].stem: by_stem[""]}
-    pairs = [(path, by_stem[path.stem]) for path in listed if path.stem in by_stem]
-    if not pairs:
+    rows = [by_stem.get(path.stem, []) for path in listed]
+    frames = CarFrames(
+        listed,
+        [[car for car in row if _is_learnt(car)] for row in rows],
+        [[car for car in row if not _is_learnt(car)] for row in rows],
+    )
+    if not frames.count:
         raise ValueError(
             f"no car with a heading and a length is in any of the {len(listed)} "
             f"images; the table names {sorted(by_stem)[:5]}"
         )
-    return CarFrames([path for path, _ in pairs], [rows for _, rows in pairs])
+    if every_image:
+        return frames
+    return frames.take(i for i, row in enumerate(frames.cars) if row)
+
+
+def _is_learnt(car: Car) -> bool:
+    is_known = car.heading_cw_from_up_deg is not None and car.length is not None
+    return is_known and car.status != REJECTED
 
 
 def _listed(images: Sequence[Path]) -> list[Path]:
     kinds = {".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp"}
     listed: list[Path] = []
     for path in map(Path, images):
+        if not path.exists():
+            raise ValueError(f"there is no image or folder {path}")
         inside = sorted(path.iterdir()) if path.is_dir() else [path]
         listed += [p for p in inside if p.suffix.lower() in kinds or p == path]
     if not listed:
-        raise ValueError(f"there must be an image to learn from, got {list(images)}")
+        raise ValueError(f"there is no image in {', '.join(map(str, images))}")
     return listed
 
 
 def hold_out_last(frames: CarFrames, share: float = 0.2) -> tuple[CarFrames, CarFrames]:
-    """Part the last frames from the others, with all of their cars."""
-    count = len(frames.images)
-    held = min(count - 1, max(1, round(share * count))) if share else 0
-    return (
-        frames.take(range(count - held)),
-        frames.take(range(count - held, count)),
-    )
+    """Part the last frames from the others, with all of their cars.
+
+    Of frames without cars, too, the last are held out.
+    """
+    held: set[int] = set()
+    for has_cars in (True, False):
+        alike = [i for i, row in enumerate(frames.cars) if bool(row) == has_cars]
+        count = min(len(alike) - 1, max(1, round(share * len(alike)))) if share else 0
+        held.update(alike[len(alike) - max(count, 0) :])
+    every = range(len(frames.images))
+    return frames.take(i for i in every if i not in held), frames.take(sorted(held))
 
 
 def split_frames(frames: CarFrames, share: float = 0.2) -> tuple[CarFrames, CarFrames]:

@@ -60,7 +60,7 @@ def iter_train_finder(
     """Learn to find cars in frames and in drawn scenes.
 
     What is no car in the table is taken for ground: every car of an image must be
-    there.
+    there. Doubtful ones count neither for nor against.
 
     Parameters
     ----------
@@ -83,7 +83,8 @@ def iter_train_finder(
     if start_from is not None:
         network, start = weights_of(start_from, "car-finder")
     train, held = hold_out_last(frames)
-    scenes, checks = _scenes_of(train), _scenes_of(held)
+    length = float(np.median([car.length for row in frames.cars for car in row]))
+    scenes, checks = _scenes_of(train, length), _scenes_of(held, length)
     if synthetic:
         kept = [family for family in FAMILIES if family not in left_out]
         scenes += yield from drawn_scenes(synthetic, 1, kept, "synthetic")
@@ -108,9 +109,13 @@ def iter_train_finder(
     )
 
 
-def _scenes_of(frames: CarFrames) -> list[CarScene]:
-    pairs = zip(frames.images, frames.cars, strict=True)
-    return [scene_from_cars(read_image(path), cars) for path, cars in pairs]
+def _scenes_of(frames: CarFrames, length: float) -> list[CarScene]:
+    """Read the images of frames; those without cars as if cars were so long."""
+    rows = zip(frames.images, frames.cars, frames.doubtful, strict=True)
+    return [
+        scene_from_cars(read_image(path), cars, doubtful, length=length)
+        for path, cars, doubtful in rows
+    ]
 
 
 def drawn_scenes(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from roteq_core.cli.progress import console, follow, plain_errors
+from roteq_core.cli.progress import console, follow, plain_errors, say
 
 
 @plain_errors
@@ -45,8 +45,17 @@ def train_finder(
         seed=seed,
         device=device,  # type: ignore[arg-type]
     )
+    frames = frames_from_files(images, cars, every_image=True)
+    bare = sum(not row for row in frames.cars)
+    doubtful = sum(map(len, frames.doubtful))
+    if bare:
+        say(f"note: {bare} of {len(frames.images)} images have no cars: all ground")
+    if doubtful:
+        say(
+            f"note: {doubtful} cars without heading or length, or rejected: unused"
+        )
     job = iter_train_finder(
-        frames_from_files(images, cars),
+        frames,
         config=config,
         synthetic=synthetic,
         name=output.stem,

@@ -19,7 +19,12 @@ from roteq_core.networks import CarMaps
 from roteq_core.tables import Car
 from roteq_core.tasks import headings
 from roteq_core.tasks.car_augment import random_color, random_gray, random_look
-from roteq_core.tasks.car_crops import image_maps, make_pyramid, read_crops
+from roteq_core.tasks.car_crops import (
+    LUMINANCE,
+    image_maps,
+    make_pyramid,
+    read_crops,
+)
 from roteq_core.tasks.car_detections import detections_from_maps, match_cars
 
 FINDER_LENGTH = 20.0  # pixels of a usual car in what the finder sees
@@ -56,15 +61,27 @@ def scene_from_cars(
     cars: Sequence[Car],
     doubtful: Sequence[Car] = (),
     *,
+    length: float | None = None,
     domain: str = "real",
 ) -> CarScene:
-    """Bring an image and its cars to the finder's scale, by their median length."""
+    """Bring an image and its cars to the finder's scale, by their median length.
+
+    Parameters
+    ----------
+    image : array of shape (H, W), (H, W, 3) or (H, W, 4)
+    cars, doubtful : sequences of Car
+        Those to find, and those that count neither for nor against.
+    length : float, optional
+        Of cars in pixels, for an image without any.
+    domain : str
+        Where the scene comes from.
+    """
     lengths = [car.length for car in cars if car.length is not None]
-    if len(lengths) < len(cars) or not lengths:
+    if len(lengths) < len(cars) or not (lengths or length):
         raise ValueError(
             f"cars to learn from need lengths, got {len(lengths)} for {len(cars)} cars"
         )
-    factor = FINDER_LENGTH / float(np.median(lengths))
+    factor = FINDER_LENGTH / float(np.median(lengths or [length]))
     small = scale_image(image_maps(image, 3), factor)
     rows = np.array([_row(car, factor) for car in cars]).reshape(-1, 4)
     blurred = np.array([_row(car, factor)[:3] for car in doubtful]).reshape(-1, 3)
@@ -289,7 +306,7 @@ def find_in_scene(network: nn.Module, scene: CarScene, device: torch.device) -> 
     maps = torch.from_numpy(scene.image).float()[None] / 255
     in_maps = int(network.config.in_maps)  # type: ignore[union-attr,arg-type]
     if in_maps == 1:
-        gray = (maps[:, :3] * torch.tensor([0.299, 0.587, 0.114])[:, None, None]).sum(1)
+        gray = (maps[:, :3] * torch.tensor(LUMINANCE)[:, None, None]).sum(1)
         maps = torch.stack([gray, maps[:, 3]], 1)
     image = normalize_scene(maps)
     height, width = image.shape[-2:]
@@ -300,13 +317,11 @@ def find_in_scene(network: nn.Module, scene: CarScene, device: torch.device) -> 
 
 
 def finder_planes(maps: CarMaps) -> np.ndarray:
-    """Score, length, u, v and flip doubt (B, 4, h, w) from what the network gives."""
+    """Give score, length and mean heading vector (B, 4, h, w) of each cell."""
     score = maps.heat.sigmoid()
     length = FINDER_LENGTH * maps.log_length.clamp(-1.5, 1.5).exp()
-    count = maps.responses.shape[1]
     log_p = headings.log_density(maps.responses.movedim(1, -1).flatten(0, -2), 72)
     vector = headings.mean_vector(log_p).unflatten(0, score.shape)  # (B, h, w, 2)
-    assert count >= 3
     planes = torch.stack([score, length, vector[..., 0], vector[..., 1]], 1)
     return np.asarray(planes.float().cpu())
 
