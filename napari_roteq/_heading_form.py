@@ -92,7 +92,7 @@ class HeadingForm(QWidget):
         self.file.setPlaceholderText("CSV, GeoJSON, DOTA, YOLO-OBB or VOC")
         self._threshold.setRange(0.0, 1.0)
         self._threshold.setSingleStep(0.05)
-        self._threshold.setValue(FindOptions().threshold)
+        self._threshold.setSpecialValueText("as the model says")  # in place of 0
         self._note.setWordWrap(True)
         self._note.hide()
         self.export.setEnabled(False)
@@ -169,7 +169,7 @@ class HeadingForm(QWidget):
         return FindOptions(
             model=FindOptions().model if model is None else spelled(model),
             device=options.device,
-            threshold=round(self._threshold.value(), 4),
+            threshold=round(self._threshold.value(), 4) or None,
             car_length_px=options.car_length_px,
             pixel_size_m=options.pixel_size_m,
             tile=read_settings().tile or FindOptions().tile,

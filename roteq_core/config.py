@@ -199,8 +199,13 @@ class FindOptions:
     device: Literal["auto", "cpu", "cuda", "mps"] = option(
         "auto", "Device", "auto takes a GPU where there is one.", advanced=False
     )
-    threshold: float = option(
-        0.35, "Threshold", "Least score of a car.", low=0.0, high=1.0, advanced=False
+    threshold: float | None = option(
+        None,
+        "Threshold",
+        "Least score of a car; the model's own if it is not given.",
+        low=0.0,
+        high=1.0,
+        advanced=False,
     )
     car_length_px: float | None = option(
         None,

@@ -8,6 +8,7 @@ image is looked at once more at that scale alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,7 @@ AT_HOME = 1.35
 # Lengths that differ by this much (in their logarithm) speak for each other.
 LENGTH_SPREAD = 0.15
 SAME_LENGTH = 1.06
+DEFAULT_THRESHOLD = 0.35  # of models whose card says none
 
 
 def iter_find_cars(
@@ -97,6 +99,7 @@ def _car(found: Detections, i: int, source: str, file: str) -> Car:
         source=source,
         label="car",
         file=file,
+        extra={"found_by": source},
     )
 
 
@@ -109,6 +112,13 @@ def working_lengths(options: FindOptions) -> tuple[float, ...]:
     return TRIED_LENGTHS
 
 
+def threshold_for(model: Model, options: FindOptions) -> float:
+    """Give the least score of a car: as given, else as the model's card says."""
+    if options.threshold is not None:
+        return options.threshold
+    return float(model.card.settings.get("threshold", DEFAULT_THRESHOLD))
+
+
 def iter_detections(
     model: Model, pixels: np.ndarray, options: FindOptions
 ) -> Job[Detections]:
@@ -117,6 +127,7 @@ def iter_detections(
     network = model.to(device).networks[0]
     in_maps = int(network.config.in_maps)  # type: ignore[union-attr,arg-type]
     maps = image_maps(pixels, in_maps)
+    options = replace(options, threshold=threshold_for(model, options))
     lengths = list(working_lengths(options))
     passes = len(lengths) + (len(lengths) > 1)
     parts: list[Detections] = []
@@ -190,6 +201,7 @@ def _iter_one_scale(
     planes = yield from iter_predict_maps(
         network, padded, _cell_maps, tile=options.tile, device=device
     )
+    assert options.threshold is not None
     found = detections_from_maps(planes[:, ::CELL, ::CELL], threshold=options.threshold)
     # Where the scaled image ends in half a pixel, factors differ a little by axis.
     sides = np.array([maps.shape[-1] / width, maps.shape[-2] / height])

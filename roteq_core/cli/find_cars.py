@@ -19,7 +19,9 @@ def find_cars(
         "the ending if not given.",
     ),
     model: str = typer.Option("car-finder", help="A shipped model's name, or a file."),
-    threshold: float = typer.Option(0.35, help="Least score of a car, 0 to 1."),
+    threshold: float | None = typer.Option(
+        None, help="Least score of a car, 0 to 1; the model's own if not given."
+    ),
     car_length: float | None = typer.Option(
         None, help="Typical length in pixels; found out if it is not given."
     ),
@@ -29,6 +31,9 @@ def find_cars(
     tile: int = typer.Option(512, help="Pixels at once; less needs less memory."),
     device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
     orient: bool = typer.Option(True, help="Also ask the heading model about each."),
+    heading_model: str = typer.Option(
+        "cars", help="The heading model: a shipped name, or a file."
+    ),
 ) -> None:
     """Find cars, and write their places, lengths, headings and scores."""
     from roteq_core.config import FindOptions
@@ -44,6 +49,7 @@ def find_cars(
         pixel_size_m=pixel_size,
         tile=tile,
         orient=orient,
+        orient_model=heading_model,
     )
     table = follow(iter_find_cars(image, options), image.name)
     write_cars(table, output, format=chosen)

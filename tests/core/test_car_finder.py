@@ -12,10 +12,11 @@ from roteq_core.find_cars import (
     iter_find_cars,
     join_detections,
     likely_length,
+    threshold_for,
     working_lengths,
 )
 from roteq_core.jobs import drain
-from roteq_core.model import load_model, make_model
+from roteq_core.model import load_model, make_model, with_card
 from roteq_core.net_config import CarFinderNetConfig, TurningConfig
 from roteq_core.networks import build_network
 from roteq_core.synthetic import aerial_scene
@@ -238,6 +239,29 @@ def test_a_pixel_size_says_how_long_cars_are():
     assert working_lengths(FindOptions(pixel_size_m=0.1)) == (45.0,)
     assert working_lengths(FindOptions(car_length_px=30)) == (30.0,)
     assert len(working_lengths(FindOptions())) > 1
+
+
+def test_the_threshold_is_the_models_unless_another_is_given(model):
+    plain = load_model(model)
+    fitted = with_card(plain, settings={"threshold": 0.62})
+    assert threshold_for(plain, FindOptions()) == 0.35
+    assert threshold_for(fitted, FindOptions()) == 0.62
+    assert threshold_for(fitted, FindOptions(threshold=0.1)) == 0.1
+    image, _ = small_scene()
+    for settings, options in (
+        ({"threshold": 0.9999}, FindOptions(car_length_px=20)),
+        ({"threshold": 0.05}, FindOptions(car_length_px=20, threshold=0.9999)),
+    ):
+        job = iter_detections(with_card(plain, settings=settings), image, options)
+        assert len(drain(job).scores) == 0
+
+
+def test_found_cars_remember_their_finder_when_they_get_headings(model):
+    image, _ = small_scene()
+    options = FindOptions(model=model, threshold=0.05, car_length_px=20)
+    for car in drain(iter_find_cars(image, options)):
+        assert car.source.startswith("cars ")
+        assert car.extra["found_by"].startswith("tiny-finder ")
 
 
 def test_cars_without_length_cannot_be_learnt_from():

@@ -116,3 +116,13 @@ def test_found_cars_can_be_written_as_text(folder, tmp_path):
     words += ("--threshold", 0.01, "--car-length", 24, "--format", "yolo-obb")
     run("find-cars", folder / "a.png", "-o", output, *words)
     assert len(read_cars(output)) == len(output.read_text().splitlines()) > 0
+
+
+def test_found_cars_are_shown_to_the_heading_model_that_is_named(folder, tmp_path):
+    output = tmp_path / "a.csv"
+    words = ("--model", folder / "finder.safetensors", "--threshold", 0.01)
+    words += ("--car-length", 24, "--heading-model", folder / "tiny.safetensors")
+    run("find-cars", folder / "a.png", "-o", output, *words)
+    car = read_cars(output).cars[0]
+    assert car.source.startswith("tiny ")
+    assert car.extra["found_by"].startswith("finder ")
