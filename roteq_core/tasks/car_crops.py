@@ -27,7 +27,7 @@ class Pyramid(NamedTuple):
     """An image at full, half, quarter … size, and which pixels are known.
 
     Each level is a float32 tensor (C + 1, H, W); the last map is 1 where the image has
-    a value and 0 where it has none.
+    a value and 0 where it has none, and the other maps are weighed by it.
     """
 
     levels: tuple[Tensor, ...]
@@ -128,20 +128,18 @@ def value_range(
 
 def make_pyramid(maps: np.ndarray | Tensor, largest: float = math.inf) -> Pyramid:
     """Halve maps (C + 1, H, W) until cars of `largest` pixels are small enough."""
-    levels = [torch.as_tensor(maps)]
+    maps = torch.as_tensor(maps)
+    levels = [torch.cat([maps[:-1] * maps[-1:], maps[-1:]])]
     largest = min(largest, 64 * CAR_LENGTH)
     while largest / 2 ** len(levels) >= CAR_LENGTH and min(levels[-1].shape[-2:]) > 1:
         levels.append(_half(levels[-1]))
     return Pyramid(tuple(levels))
 
 
-def _half(maps: Tensor) -> Tensor:
-    """Average 2×2 pixels, those that are known; an odd side is continued."""
-    pads = (0, maps.shape[-1] % 2, 0, maps.shape[-2] % 2)
-    values = maps[:-1] * maps[-1:]
-    both = F.pad(torch.cat([values, maps[-1:]]), pads)
-    both = F.avg_pool2d(both[None], 2)[0]
-    return torch.cat([both[:-1] / both[-1:].clamp(min=1e-6), both[-1:]])
+def _half(weighed: Tensor) -> Tensor:
+    """Average 2×2 pixels; an odd side is continued by what is not known."""
+    pads = (0, weighed.shape[-1] % 2, 0, weighed.shape[-2] % 2)
+    return F.avg_pool2d(F.pad(weighed, pads)[None], 2)[0]
 
 
 def read_crops(
@@ -207,13 +205,15 @@ def _crop_places(
 
 
 def _read(level: Tensor, places: np.ndarray) -> Tensor:
-    """Read maps (C, H, W) at places (n, 2s, 2s, 2), averaged to (n, C, s, s)."""
+    """Read weighed maps (C, H, W) at places (n, 2s, 2s, 2), averaged to (n, C, s, s).
+
+    What is read for one car must not take longer the larger the image is.
+    """
     height, width = level.shape[-2:]
     grid = (2 * places + 1) / np.array([width, height]) - 1
     count, side = grid.shape[:2]
     flat = torch.from_numpy(grid.astype(np.float32)).reshape(1, count * side, side, 2)
-    known = torch.cat([level[:-1] * level[-1:], level[-1:]])
-    fine = F.grid_sample(known[None], flat, mode="bilinear", align_corners=False)
+    fine = F.grid_sample(level[None], flat, mode="bilinear", align_corners=False)
     fine = fine.reshape(level.shape[0], count, side, side).movedim(0, 1)
     small = F.avg_pool2d(fine, 2)
     share = small[:, -1:]

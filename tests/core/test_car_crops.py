@@ -145,6 +145,28 @@ def test_beyond_the_border_nothing_is_known_and_the_crop_is_zero(scene):
     assert image[20:28, 30:].abs().max() > 0.1
 
 
+def test_reading_crops_does_not_copy_the_image(scene, monkeypatch):
+    pyramid = cc.make_pyramid(cc.image_maps(scene), 28.0)
+    sample, seen = cc.F.grid_sample, []
+
+    def watched(image, *rest, **options):
+        seen.append(image.data_ptr())
+        return sample(image, *rest, **options)
+
+    monkeypatch.setattr(cc.F, "grid_sample", watched)
+    cc.read_crops(pyramid, np.array([[70, 60]]), np.array([28.0]))
+    assert seen == [pyramid.levels[0].data_ptr()]
+
+
+@pytest.mark.parametrize("length", [28.0, 60.0])
+def test_unknown_pixels_do_not_darken_their_neighbors(length):
+    rgba = np.full((120, 150, 4), 200, np.uint8)
+    rgba[::3, ::2, 3] = 0
+    crop = crop_of(rgba, (70, 60), length)
+    np.testing.assert_allclose(crop[0], 200 / 255, atol=1e-5)
+    assert 0 < crop[1].mean() < 1
+
+
 def test_contrast_and_brightness_do_not_matter(scene):
     crop = crop_of(scene, (70, 60))[None]
     other = crop.clone()
