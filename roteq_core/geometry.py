@@ -67,6 +67,10 @@ class Basis:
         if self.frequencies is not None:
             check_integers(0, frequencies=self.frequencies)
 
+    def bump(self, kernel_size: int) -> float:
+        """Width of the bumps of a filter: small ones keep their details."""
+        return min(self.sigma, 0.3 * kernel_size)
+
 
 BASES: dict[str, Basis] = {
     "smooth": Basis(),
@@ -209,7 +213,7 @@ def _turning_matrix(taps: Tensor, turn: Tensor, basis: Basis) -> Tensor:
     if basis.kind == "spread":
         return _tent(gap)
     side = round(math.sqrt(len(taps)))
-    sigma = min(basis.sigma, 0.3 * side)  # a 3x3 filter keeps its details
+    sigma = basis.bump(side)
     bumps: Tensor = torch.exp(-gap.square().sum(-1) / (2 * sigma**2))
     return bumps / (2 * math.pi * sigma**2)
 

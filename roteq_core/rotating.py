@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 import torch
@@ -15,6 +14,7 @@ from roteq_core.checks import (
     check_finite_weights,
     check_integers,
 )
+from roteq_core.first_filters import draw_stable
 from roteq_core.fused import Pooling, fused_conv_pool
 from roteq_core.geometry import (
     FULL_CIRCLE,
@@ -23,7 +23,6 @@ from roteq_core.geometry import (
     as_basis,
     is_full_circle,
     orientation_angles,
-    smooth_correlation,
     turning_operator,
 )
 from roteq_core.pooling import Orientations, orientation_pool, sector_pool
@@ -170,45 +169,12 @@ class RotConv(nn.Module):
         """Draw new filters; biases become zero."""
         if init not in ("stable", "paper"):
             raise ValueError(f"init must be 'stable' or 'paper', got {init!r}")
-        std = 1e-3 if init == "paper" else self._stable_std()
-        nn.init.normal_(self.weight, std=std)
-        if init == "stable":
-            blur = self._first_blur().to(self.weight)
-            with torch.no_grad():
-                self.weight.copy_(blur @ self.weight @ blur.T)
+        if init == "paper":
+            nn.init.normal_(self.weight, std=1e-3)
+        else:
+            draw_stable(self.weight, self.operator, self.basis)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
-
-    def _first_blur(self) -> Tensor:
-        """(k, k): how far first weights are blurred along rows and along columns.
-
-        White noise has many orientations that answer nearly alike, and fields that jump
-        between them do not turn well. Smooth first filters have few, and turn three
-        times as exactly (docs/method.md); training may sharpen them.
-        """
-        if self.basis.kind != "smooth":
-            return torch.eye(self.kernel_size)
-        places = torch.arange(self.kernel_size, dtype=torch.float64)
-        gap = places[:, None] - places
-        return torch.exp(-gap.square() / (2 * (self.kernel_size / 6) ** 2))
-
-    def _stable_std(self) -> float:
-        """Give the spread of weights that keeps the size of vectors through the layer.
-
-        Inputs are smooth, so neighboring taps answer together: the energy of a turned
-        filter is taken against an input that is correlated over two pixels.
-        """
-        matrices = self.operator.matrices()  # (R, P, P)
-        blur = self._first_blur().to(matrices)
-        parts = 2 if self.vector_input else 1
-        correlation = smooth_correlation(self.kernel_size, reach=2.0)
-        correlation = torch.kron(torch.eye(parts).double(), correlation)
-        matrices = matrices @ torch.kron(
-            torch.eye(parts).double(), torch.kron(blur, blur)
-        )
-        energy = torch.einsum("rpq,pa,raq->r", matrices, correlation, matrices).mean()
-        # The winner of R responses is about 1.6 times as large as a typical one.
-        return math.sqrt(2) / (1.6 * math.sqrt(self.in_maps * float(energy)))
 
     def forward(self, x: Tensor) -> Tensor:
         """Image (B, C, H, W) or field (B, C, 2, H, W) → see `pool`."""
