@@ -211,13 +211,17 @@ def test_probes_need_a_middle():
 @pytest.mark.parametrize("sigma", [1.5, 3.0])
 def test_three_default_layers_keep_directions_at_any_angle(sigma):
     setting = command.Setting("smooth", 16, True, sigma)
-    network = command.random_layers(setting, seed=0)
-    probes = command.probes_of(sigma, 60)
-    for error in probe_errors(network, probes, [math.pi / 2, 0.39, 2.7]):
-        assert error.angle_median_deg < 3
-        assert error.vector_median < 0.2
-        if error.turned_deg == 90:
-            assert error.vector_rms < 1e-4
+    probes = command.probes_of(sigma, 40)
+    angles = [math.radians(15 + 41 * n) for n in range(8)]  # none a quarter turn
+    for seed in (0, 1):
+        network = command.random_layers(setting, seed)
+        quarter, *others = probe_errors(network, probes, [math.pi / 2, *angles])
+        assert quarter.vector_rms < 1e-4
+        assert max(error.angle_median_deg for error in others) < 3
+        assert max(error.vector_median for error in others) < 0.1
+        # A few flipped vectors weigh most in it: of single angles it is no bound.
+        squares = [error.vector_rms**2 for error in others]
+        assert (sum(squares) / len(squares)) ** 0.5 < 0.3
 
 
 def test_paper_settings_are_far_behind_the_default():
