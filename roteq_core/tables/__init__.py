@@ -22,6 +22,10 @@ from roteq_core.tables.car import (
     car_from_corners as car_from_corners,
 )
 from roteq_core.tables.columns import ADDED_COLUMNS as ADDED_COLUMNS
+from roteq_core.tables.detection import (
+    FORMATS as FORMATS,
+    detect_format as detect_format,
+)
 from roteq_core.tables.export import (
     TrainingSet as TrainingSet,
     export_cars as export_cars,
@@ -38,10 +42,8 @@ from roteq_core.tables.folders import (
     write_car_folder as write_car_folder,
 )
 from roteq_core.tables.formats import (
-    FORMATS as FORMATS,
     ONE_IMAGE_FORMATS as ONE_IMAGE_FORMATS,
     check_output as check_output,
-    detect_format as detect_format,
     read_cars as read_cars,
     render_cars as render_cars,
     write_cars as write_cars,

@@ -94,7 +94,7 @@ def _joined(tables: Mapping[str, CarTable]) -> CarTable:
             is_repeated = bool(car.id) and counts[car.id] > 1
             cars.append(replace(car, id=f"{name}:{car.id}") if is_repeated else car)
     headers = {name: dict(table.header) for name, table in tables.items()}
-    formats = {table.format for table in tables.values()}
+    formats = {table.format for table in tables.values() if len(table)}
     notes = [f"{name}: {note}" for name, t in tables.items() for note in t.notes]
     return CarTable(
         tuple(cars),

@@ -6,10 +6,15 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
 from roteq_core.tables.car import CornerOrder
 from roteq_core.tables.csv_format import parse_csv, render_csv
+from roteq_core.tables.detection import (
+    FORMATS,
+    detect_format,
+    is_xml,
+    known_format,
+)
 from roteq_core.tables.dota import parse_dota, render_dota
 from roteq_core.tables.files import (
     FileChangedError,
@@ -21,7 +26,7 @@ from roteq_core.tables.files import (
 )
 from roteq_core.tables.geojson import parse_geojson, render_geojson
 from roteq_core.tables.table import CarTable, Format
-from roteq_core.tables.voc import detect_dialect, parse_voc
+from roteq_core.tables.voc import parse_voc
 from roteq_core.tables.voc_writer import render_voc
 from roteq_core.tables.yolo_obb import (
     parse_yolo_obb,
@@ -29,7 +34,6 @@ from roteq_core.tables.yolo_obb import (
     render_yolo_obb,
 )
 
-FORMATS: tuple[Format, ...] = get_args(Format)
 ONE_IMAGE_FORMATS = ("dota", "yolo-obb", "voc-labelimg2", "voc-rolabelimg")
 _TEXT_FORMATS = ("dota", "yolo-obb")
 
@@ -71,7 +75,7 @@ def read_cars(
     before = fingerprint(path)
     text = read_text(path)
     try:
-        if _known(format) is None and not _is_xml(path.name, text):
+        if known_format(format) is None and not is_xml(path.name, text):
             format = detect_format(path.name, text)
         table = _parse(path, text, format, image_size, corner_order, class_names)
     except ValueError as error:
@@ -97,6 +101,8 @@ def _parse(
     if format == "dota":
         return parse_dota(text, beside, order=order)
     size = image_size or (beside.header.get("image_size") if beside else None)
+    if size is None and not text.strip():
+        return CarTable(format="yolo-obb")
     if size is None:
         raise ValueError(
             "YOLO-OBB holds fractions of the image: image_size must be given, got None"
@@ -113,73 +119,6 @@ def _read_sidecar(path: Path) -> CarTable | None:
         return parse_csv(read_text(beside))
     except ValueError as error:
         raise ValueError(f"the file beside it, {beside.name}: {error}") from error
-
-
-def _known(format: Format | None) -> Format | None:
-    if format is not None and format not in FORMATS:
-        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
-    return format
-
-
-def detect_format(name: str, text: str) -> Format:
-    """Tell the format of a file from its name and, where that leaves it open, its text.
-
-    Parameters
-    ----------
-    name : str
-        Of the file; its ending counts.
-    text : str
-        The file's content.
-    """
-    suffix = Path(name).suffix.lower()
-    start = text.lstrip()[:1]
-    if suffix in (".geojson", ".json") or start == "{":
-        return "geojson"
-    if _is_xml(name, text):
-        return detect_dialect(text)
-    if suffix in (".csv", ".tsv"):
-        return "csv"
-    lines = [line.split() for line in text.splitlines() if line.strip()]
-    if suffix == ".txt" and (not lines or any(map(_is_dota, lines[:4]))):
-        return "dota"
-    if lines and _is_yolo_obb(lines[0]):
-        return "yolo-obb"
-    if lines and any(_is_dota(tokens) for tokens in lines[:4]):
-        return "dota"
-    if lines and any(mark in " ".join(lines[0]) for mark in (",", ";")):
-        return "csv"
-    raise ValueError(
-        f"the format must be one of {', '.join(FORMATS)}; it is not told by the name, "
-        "nor by the first lines"
-    )
-
-
-def _is_xml(name: str, text: str) -> bool:
-    return name.lower().endswith(".xml") or text.lstrip()[:1] == "<"
-
-
-def _is_dota(tokens: list[str]) -> bool:
-    has_header = tokens[0].startswith(("imagesource:", "gsd:", "convention:"))
-    return has_header or (
-        len(tokens) >= 9 and _floats(tokens[:8]) != () and not _is_yolo_obb(tokens)
-    )
-
-
-def _is_yolo_obb(tokens: list[str]) -> bool:
-    """Tell fractions from pixels: a class number, then coordinates that are small."""
-    numbers = _floats(tokens)
-    return (
-        len(numbers) in (9, 10)
-        and tokens[0].isdecimal()
-        and all(abs(value) < 10 for value in numbers[1:9])
-    )
-
-
-def _floats(tokens: list[str]) -> tuple[float, ...]:
-    try:
-        return tuple(float(token) for token in tokens)
-    except ValueError:
-        return ()
 
 
 def write_cars(
@@ -257,7 +196,7 @@ def render_cars(
 ) -> dict[Path, bytes]:
     """Give what `write_cars` would write: the bytes of each file."""
     path = Path(path)
-    format = _known(format) or format_to_write(path, table)
+    format = known_format(format) or format_to_write(path, table)
     if format in ONE_IMAGE_FORMATS and len(table.files) > 1:
         raise ValueError(
             f"{format} holds one image a file, got {len(table.files)}: "
@@ -323,7 +262,7 @@ def check_output(
     folder = path.absolute().parent
     if not folder.is_dir():
         raise ValueError(f"there is no folder {folder} to write {path.name} to")
-    if _known(format) is not None or like is None:
+    if known_format(format) is not None or like is None:
         return format or format_to_write(path, CarTable())
     like = Path(like)
     return format_to_write(

@@ -117,6 +117,8 @@ def _index(label: str, names: Sequence[str]) -> int:
 
 def prepare_yolo_obb(table: CarTable, class_names: Sequence[str] | None) -> CarTable:
     """Write image size and class names into the header, which the file beside keeps."""
+    if not table.cars and table.image_size is None:
+        return table
     if table.image_size is None:
         raise ValueError("YOLO-OBB holds fractions: image_size must be given, got None")
     names = class_names or table.header.get("class_names") or class_names_of(table)
@@ -136,10 +138,10 @@ def class_names_of(table: CarTable) -> list[str]:
 
 def render_yolo_obb(table: CarTable) -> str:
     """Write YOLO-OBB text of a prepared table."""
-    assert table.image_size is not None
     names = table.header.get("class_names") or ()
     lines = []
     for row, car in enumerate(table.cars, 1):
+        assert table.image_size is not None
         try:
             lines.append(yolo_obb_line(car, table.image_size, names) + "\n")
         except ValueError as error:

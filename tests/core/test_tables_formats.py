@@ -56,7 +56,8 @@ def test_lines_that_are_alike_keep_their_own_columns(tmp_path, format):
         ("a.txt", DOTA, "dota"),
         ("a.txt", "1 1 2 1 2 2 1 2 car 0\n", "dota"),
         ("a.txt", YOLO, "yolo-obb"),
-        ("a.txt", "", "dota"),
+        ("a.txt", "", "yolo-obb"),
+        ("a.txt", "gsd:0.12\n", "dota"),
         ("a.xml", VOC, "voc-rolabelimg"),
         ("a.json", "{}", "geojson"),
         ("noending", DOTA, "dota"),
@@ -67,8 +68,11 @@ def test_formats_are_told_apart(name, text, format):
     assert detect_format(name, text) == format
 
 
-def test_an_empty_label_file_is_an_empty_table(read):
-    assert len(read("", "a.txt")) == 0
+def test_an_empty_label_file_is_an_empty_table_and_stays_empty(read, tmp_path):
+    table = read("", "a.txt")
+    assert len(table) == 0
+    write(table, tmp_path / "b.txt", sidecar=False)
+    assert (tmp_path / "b.txt").read_text() == ""
 
 
 def test_an_unknown_format_is_named(read, tmp_path):
