@@ -31,7 +31,8 @@ def assert_equivariant(
 
     Set biases to random values first, and use an image without symmetry: zero biases
     and symmetric images hide faults. In float32 rounding may flip a vector between two
-    directions that answer alike; float64 makes that rare.
+    directions that answer alike; float64 makes that rare. A network is called as it is:
+    in training mode `FieldNorm` takes the turned inputs into its running variance.
 
     Parameters
     ----------
