@@ -106,6 +106,8 @@ class FieldNorm(nn.Module):
     maps : int
     momentum : float
         Share of the newest batch in the running variance.
+    eps : float
+        What is added to the variance.
     gain : bool
         Learn a positive factor per map.
     """
@@ -117,6 +119,10 @@ class FieldNorm(nn.Module):
     ):
         super().__init__()
         check_at_least_one(maps=maps)
+        if not 0 <= momentum <= 1:
+            raise ValueError(f"momentum must lie in [0, 1], got {momentum}")
+        if not eps > 0:
+            raise ValueError(f"eps must be positive, got {eps}")
         self.maps, self.momentum, self.eps = maps, momentum, eps
         self.log_gain = nn.Parameter(torch.zeros(maps)) if gain else None
         self.register_buffer("running_variance", torch.ones(maps))

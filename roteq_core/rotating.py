@@ -96,6 +96,11 @@ class RotConv(nn.Module):
             )
         if path not in ("auto", "fused", "plain"):
             raise ValueError(f"path must be 'auto', 'fused' or 'plain', got {path!r}")
+        if kernel_size == 1 and pool == "vector" and not vector_input:
+            raise ValueError(
+                "a single tap on images has no direction: pool must be 'magnitude' or "
+                f"'none' for kernel_size=1, got {pool!r}"
+            )
         if padding == "same" and kernel_size % 2 == 0:
             raise ValueError(
                 f"padding 'same' needs an odd kernel_size, got {kernel_size}"

@@ -510,6 +510,15 @@ def test_rot_conv_names_what_is_wrong_with_its_input(x, message, pool):
         made(x)
 
 
+def test_single_tap_on_images_gives_magnitudes_only():
+    options = {"vector_input": False, "bias": False}
+    with pytest.raises(ValueError, match=r"no direction: .* kernel_size=1, got 'vec"):
+        RotConv(1, 2, 1, **options)
+    x = noise(1, 1, 4, 4).float()
+    made = RotConv(1, 2, 1, pool="magnitude", **options)
+    torch.testing.assert_close(made(x), (made.weight[:, 0, 0] * x).relu())
+
+
 def test_layer_for_images_refuses_a_field():
     with pytest.raises(ValueError, match=re.escape("(B, C, H, W), an image")):
         RotConv(2, 3, 5, vector_input=False)(torch.zeros(1, 2, 2, 9, 9))
@@ -539,6 +548,8 @@ def test_weights_that_are_no_numbers_are_refused(name, grad, training):
     [
         (lambda: FieldMaxPool(0), "size must be an integer >= 1, got 0"),
         (lambda: FieldNorm(0), "maps must be an integer >= 1, got 0"),
+        (lambda: FieldNorm(2, momentum=5), "momentum must lie in [0, 1], got 5"),
+        (lambda: FieldNorm(2, eps=-1), "eps must be positive, got -1"),
         (lambda: FieldUpsample(0), "factor must be an integer >= 1, got 0"),
         (lambda: FieldDropout(1.0), "p must lie in [0, 1), got 1.0"),
         (lambda: OrientationPool(0), "bins must be an integer >= 1, got 0"),
