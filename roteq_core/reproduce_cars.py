@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,9 @@ from roteq_core.car_frames import CarFrames, frame_patches
 from roteq_core.config import TrainConfig
 from roteq_core.heading_scores import predict_patches, summary_of
 from roteq_core.jobs import Job, Report, drain
+from roteq_core.mended_labels import turned_around
 from roteq_core.model import Model, load_model, make_model
-from roteq_core.net_config import CAR_NETS, CarNetConfig, NetConfig, PlainCarNetConfig
+from roteq_core.net_config import CAR_NETS, CarNetConfig, PlainCarNetConfig
 from roteq_core.networks import count_parameters, set_orientations
 from roteq_core.tables import Car
 from roteq_core.tasks.car_patches import CarPatches
@@ -48,7 +49,7 @@ class Contender:
     """A network to train for the table."""
 
     name: str
-    network: NetConfig
+    network: CarNetConfig | PlainCarNetConfig
     loss: LossKind
     config: TrainConfig
 
@@ -143,7 +144,7 @@ def iter_reproduce_cars(
         yield Report(1, 3, f"crops turned by {turn:g}°")
     result["sweep"] = yield from _iter_sweep(model, test)
     if train:
-        learnt = frame_patches(read_split(data, "train"), "real")
+        learnt = frame_patches(turned_around(read_split(data, "train")), "real")
         for contender in contenders(steps):
             trained = yield from _iter_contender(contender, learnt, minutes)
             record = trained.card.training
@@ -168,7 +169,7 @@ def _figures(model: Model, test: CarPatches) -> dict[str, Any]:
 def _iter_contender(
     contender: Contender, cars: CarPatches, minutes: float | None
 ) -> Job[Model]:
-    task = CarTask(cars, network=_car_config(contender.network), loss=contender.loss)
+    task = CarTask(cars, network=contender.network, loss=contender.loss)
     config = contender.config
     if minutes is not None:
         config = fitted_steps(task, config, 60 * minutes)
@@ -194,10 +195,6 @@ def fitted_steps(task: CarTask, config: TrainConfig, seconds: float) -> TrainCon
     spent = (time.process_time() - start) / tried
     steps = max(tried, round(seconds / max(spent, 1e-6)))
     return dataclasses.replace(config, steps=steps, epoch_steps=min(steps, 100))
-
-
-def _car_config(config: NetConfig) -> CarNetConfig:
-    return config  # type: ignore[return-value]
 
 
 def _named(job: Job[Any], name: str) -> Job[Any]:
@@ -233,48 +230,3 @@ def _iter_sweep(
         )
         yield Report(2, 3, f"R = {count}: {figures['mean_deg']:.2f}°")
     return rows
-
-
-def table_lines(result: dict[str, Any]) -> list[str]:
-    """Give the table as lines of text, the paper's rows first."""
-    head = f"{'':36}{'mean':>8}{'median':>8}{'<15°':>8}{'>150°':>8}{'weights':>9}"
-    lines = [head, "the paper, on its own data set:"]
-    lines += [_line(name, row) for name, row in result["paper"].items()]
-    lines.append(f"here, {result['test_cars']} cars of another data set:")
-    lines += [_line(name, row) for name, row in result["rows"].items()]
-    return lines
-
-
-def _line(name: str, row: dict[str, Any]) -> str:
-    def cell(key: str, form: Callable[[float], str], width: int = 8) -> str:
-        return f"{form(row[key]) if key in row else '-':>{width}}"
-
-    return (
-        f"{name:36}"
-        + cell("mean_deg", lambda v: f"{v:.2f}°")
-        + cell("median_deg", lambda v: f"{v:.2f}°")
-        + cell("share_under_15", lambda v: f"{100 * v:.1f}%")
-        + cell("share_above_150", lambda v: f"{100 * v:.1f}%")
-        + cell("weights", lambda v: f"{v:.0f}", 9)
-    )
-
-
-def draw_figures(result: dict[str, Any], path: Path) -> None:
-    """Draw the errors, the errors by heading, and the sweep over R, to a PNG file."""
-    from matplotlib.figure import Figure
-
-    name, row = next(iter(result["rows"].items()))
-    figure = Figure(figsize=(13, 4), layout="constrained")
-    errors, bins, sweep = figure.subplots(1, 3)
-    errors.bar(np.arange(36) * 5 + 2.5, row["histogram_5_deg"], width=4.5)
-    errors.set(xlabel="error (degrees)", ylabel="cars", title=name)
-    middle = [(b["low"] + b["high"]) / 2 for b in row["by_heading"]]
-    bins.bar(middle, [b["mean"] for b in row["by_heading"]], width=40)
-    bins.set(xlabel="heading, clockwise from up (degrees)", ylabel="mean error")
-    count = [r["orientations"] for r in result["sweep"]]
-    sweep.plot(count, [r["mean_deg"] for r in result["sweep"]], "o-")
-    sweep.set(xlabel="orientations R at test time", ylabel="mean error (degrees)")
-    cost = sweep.twinx()
-    cost.plot(count, [r["ms_per_car"] for r in result["sweep"]], "s--", color="gray")
-    cost.set_ylabel("ms per car (gray)")
-    figure.savefig(path, dpi=120)

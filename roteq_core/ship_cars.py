@@ -1,15 +1,14 @@
 """How the shipped `cars` was trained, judged and described, to be done again.
 
-The frames themselves are not shipped; labels that name the rear instead of the front,
-which can be seen by eye, are listed here. Those to learn from and to check with are
-turned around; those of test rows only for a score beside the one as labelled.
+The frames themselves are not shipped. Labels that name the rear are turned around to
+learn and to check; those of test rows only for a score beside the one as labelled.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import tempfile
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from roteq_core.config import OrientOptions, TrainConfig
 from roteq_core.drawn_cars import SKETCH, learnt_families, synthetic_patches
 from roteq_core.heading_scores import calibrated, predict_patches, summary_of
 from roteq_core.jobs import Job, Report
+from roteq_core.mended_labels import WRONG_WAY_TESTED, turned_around
 from roteq_core.model import Model, with_card
 from roteq_core.net_config import CAR_NETS
 from roteq_core.orient import iter_orient
@@ -36,22 +36,6 @@ from roteq_core.tasks.car_patches import CarPatches, join_patches
 from roteq_core.train_cars import CHECK_SEED, LEFT_OUT, iter_train_cars
 
 LAST_LEARNT, FIRST_CHECKED = 119, 122  # numbers of frames
-WRONG_WAY = {
-    ("frame_105.jpg", 707.16, 198.79),
-    ("frame_105.jpg", 1261.46, 284.06),
-    ("frame_110.jpg", 750.83, 103.61),
-    ("frame_110.jpg", 775.22, 254.85),
-    ("frame_111.jpg", 1102.34, 290.66),
-    ("frame_114.jpg", 744.22, 81.38),
-    ("frame_118.jpg", 742.48, 81.51),
-    ("frame_119.jpg", 742.68, 80.66),
-    ("frame_122.jpg", 747.38, 102.31),
-    ("frame_122.jpg", 747.47, 42.06),
-}
-WRONG_WAY_TESTED = {
-    ("frame_137.jpg", 844.83, 183.61),
-    ("frame_140.jpg", 1009.65, 286.49),
-}
 _FIRST_LEG = dataclasses.replace(
     CAR_PRESETS["best"].train, steps=6000, learning_rate=4e-3, average=0.15, patience=0
 )
@@ -152,22 +136,6 @@ def shipped_frames(data: Path, *, mended: bool = True) -> tuple[CarFrames, CarFr
         for cars in last.cars
     ]
     return learnt, CarFrames(last.images, moving)
-
-
-def turned_around(
-    frames: CarFrames, wrong: Set[tuple[str, float, float]] = WRONG_WAY
-) -> CarFrames:
-    """Turn those labels around that name the rear."""
-    mended = [[_mended(car, wrong) for car in row] for row in frames.cars]
-    return CarFrames(frames.images, mended)
-
-
-def _mended(car: Car, wrong: Set[tuple[str, float, float]]) -> Car:
-    if (car.file, car.cx, car.cy) not in wrong:
-        return car
-    assert car.heading_cw_from_up_deg is not None
-    turned = (car.heading_cw_from_up_deg + 180) % 360
-    return dataclasses.replace(car, heading_cw_from_up_deg=turned)
 
 
 def iter_finished(model: Model, data: Path, training: dict[str, Any]) -> Job[Model]:

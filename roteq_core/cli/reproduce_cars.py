@@ -41,9 +41,10 @@ def reproduce_cars(
     """Compare with the paper: errors, flips, the plain CNN, and the sweep over R."""
     from roteq_core.ablate_cars import ablation_lines, iter_ablate_cars
     from roteq_core.model import load_model
-    from roteq_core.reproduce_cars import (
+    from roteq_core.reproduce_cars import iter_reproduce_cars
+    from roteq_core.reproduce_cars_report import (
+        detail_lines,
         draw_figures,
-        iter_reproduce_cars,
         table_lines,
     )
     from roteq_core.ship_cars import iter_scores
@@ -72,13 +73,8 @@ def reproduce_cars(
     output.mkdir(parents=True, exist_ok=True)
     (output / "cars.json").write_text(json.dumps(result, indent=1), encoding="utf-8")
     draw_figures(result, output / "cars.png")
-    for line in table_lines(result):
+    for line in (*table_lines(result), *detail_lines(result)):
         typer.echo(line)
-    for row in result["sweep"]:
-        typer.echo(
-            f"R = {row['orientations']:2d}: {row['mean_deg']:6.2f}°, "
-            f"{row['ms_per_car']:.2f} ms per car"
-        )
     if train and (steps or minutes):
         length = f"{steps} steps" if steps else f"{minutes:g} minutes of processor time"
         typer.echo(f"The networks beside the first were trained for {length} only.")

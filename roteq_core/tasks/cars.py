@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from roteq_core.angular import angular_error
 from roteq_core.config import TrainConfig
-from roteq_core.net_config import CarNetConfig
+from roteq_core.net_config import CarNetConfig, PlainCarNetConfig
 from roteq_core.tasks import headings
 from roteq_core.tasks.car_augment import (
     random_color,
@@ -38,7 +38,7 @@ class CarTask:
     ----------
     train, held_out : CarPatches
         To learn from, and to validate on (best of another domain).
-    network : CarNetConfig, optional
+    network : CarNetConfig or PlainCarNetConfig, optional
     loss : {"density", "vector", "squared"}
         The density of headings, 1 - cos of the unit vector, or the paper's squared
         error of tanh(cos), tanh(sin).
@@ -51,7 +51,7 @@ class CarTask:
         train: CarPatches,
         held_out: CarPatches | None = None,
         *,
-        network: CarNetConfig | None = None,
+        network: CarNetConfig | PlainCarNetConfig | None = None,
         loss: LossKind = "density",
         shares: dict[str, float] | None = None,
     ):
@@ -195,7 +195,7 @@ def validation_errors(
     patches: CarPatches,
     device: torch.device,
     kind: LossKind,
-    config: CarNetConfig,
+    config: CarNetConfig | PlainCarNetConfig,
     turns: Sequence[float] = VALIDATION_TURNS,
 ) -> np.ndarray:
     """Errors in degrees (n,), the mean over turned readings of each patch."""

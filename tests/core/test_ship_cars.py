@@ -8,7 +8,7 @@ import dataclasses
 import pytest
 from imageio import v3 as imageio
 
-from roteq_core import ship_cars
+from roteq_core import mended_labels, ship_cars
 from roteq_core.car_frames import CarFrames
 from roteq_core.jobs import drain
 from roteq_core.model import load_model
@@ -51,9 +51,9 @@ def test_frames_are_split_by_number_and_parked_cars_are_not_checked(data):
 
 
 def test_only_listed_labels_are_turned_around(tmp_path):
-    file, cx, cy = min(ship_cars.WRONG_WAY)
+    file, cx, cy = min(mended_labels.WRONG_WAY)
     cars = [Car(cx, cy, 50, 20, 200, file=file), Car(cx, cy, 50, 20, 200, file="b.jpg")]
-    mended = ship_cars.turned_around(CarFrames([tmp_path / file], [cars]))
+    mended = mended_labels.turned_around(CarFrames([tmp_path / file], [cars]))
     assert [c.heading_cw_from_up_deg for c in mended.cars[0]] == [20, 200]
 
 
