@@ -31,8 +31,8 @@ from roteq_core.train_request import TrainRequest
 
 _NAMES = {
     "quick": "Quick look (about 2 min)",
-    "laptop": "Laptop (about 15 min)",
-    "best": "Best (hours)",
+    "laptop": "Laptop (10 to 15 min)",
+    "best": "Best (an hour or more)",
 }
 RUNS = Path.home() / "roteq-runs"
 

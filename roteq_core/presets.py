@@ -43,14 +43,14 @@ MEMBRANE_PRESETS: dict[str, Preset[MembraneNetConfig]] = {
         ),
     ),
     "laptop": Preset(
-        "A useful model in about 10 to 15 minutes on two cores.",
+        "A useful model in about 10 minutes on two cores.",
         MembraneNetConfig(width=2),
         TrainConfig(
-            steps=500, crop=160, epoch_steps=50, learning_rate=8e-3, patience=6
+            steps=1200, crop=160, epoch_steps=100, learning_rate=8e-3, patience=6
         ),
     ),
     "best": Preset(
-        "The best score: two to three hours on two cores, minutes on a GPU.",
+        "The best score: about an hour on two cores, minutes on a GPU.",
         MembraneNetConfig(width=2),
         TrainConfig(
             steps=6000,
