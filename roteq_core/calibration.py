@@ -57,7 +57,7 @@ class HeadingCalibration:
         overrule it.
         """
         stretched = _sigmoid(self.slope * _logit(raw) + self.offset)
-        return np.minimum(stretched, LARGEST_FLIP)
+        return np.asarray(np.minimum(stretched, LARGEST_FLIP))
 
     def as_dict(self) -> dict[str, Any]:
         """Give plain values, for a model's card."""

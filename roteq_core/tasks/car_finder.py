@@ -81,7 +81,8 @@ def scene_from_cars(
         raise ValueError(
             f"cars to learn from need lengths, got {len(lengths)} for {len(cars)} cars"
         )
-    factor = FINDER_LENGTH / float(np.median(lengths or [length]))
+    usual = np.median(lengths) if lengths else length
+    factor = FINDER_LENGTH / float(usual or 1)
     small = scale_image(image_maps(image, 3), factor)
     rows = np.array([_row(car, factor) for car in cars]).reshape(-1, 4)
     blurred = np.array([_row(car, factor)[:3] for car in doubtful]).reshape(-1, 3)
