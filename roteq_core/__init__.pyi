@@ -32,9 +32,11 @@ from .functional import (
 from .geometry import (
     Basis as Basis,
     orientation_angles as orientation_angles,
+    turning_operator as turning_operator,
+)
+from .image_turning import (
     turn_field as turn_field,
     turn_image as turn_image,
-    turning_operator as turning_operator,
 )
 from .jobs import Job as Job, Report as Report, drain as drain
 from .layers import (

@@ -16,7 +16,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from roteq_core.geometry import turn_field, turn_image
+from roteq_core.image_turning import (
+    central_disc,
+    turn_field,
+    turn_image,
+    turn_vectors,
+)
 
 Network = Callable[[Tensor], Tensor]
 
@@ -147,7 +152,7 @@ def equivariance_error(
             "outputs must turn with the image, got shape "
             f"{tuple(found.shape)} instead of {tuple(expected.shape)}"
         )
-    inside = _central_disc(found, disc)
+    inside = central_disc(found.shape[-2:], disc).to(found.device)
     return compare_vectors(
         _samples(found, inside), _samples(expected, inside), turned=angle, strong=strong
     )
@@ -163,15 +168,6 @@ def turn(x: Tensor, angle: float) -> Tensor:
         "maps must have shape (B, C, H, W) and fields (B, C, 2, H, W), got "
         f"{tuple(x.shape)}"
     )
-
-
-def _central_disc(output: Tensor, share: float) -> Tensor:
-    """(H, W), boolean: pixels whose center lies in the central disc."""
-    height, width = output.shape[-2:]
-    y = torch.arange(height, device=output.device) - (height - 1) / 2
-    x = torch.arange(width, device=output.device) - (width - 1) / 2
-    radius = share * min(height, width) / 2
-    return y[:, None].square() + x.square() <= max(radius, 0.75) ** 2
 
 
 def _samples(output: Tensor, inside: Tensor) -> Tensor:
@@ -271,7 +267,7 @@ def probe_errors(
     upright = answer(0.0)
     return [
         compare_vectors(
-            answer(angle), _turn_vectors(upright, angle), turned=angle, strong=strong
+            answer(angle), _turned(upright, angle), turned=angle, strong=strong
         )
         for angle in angles
     ]
@@ -289,10 +285,6 @@ def _middle(output: Tensor) -> Tensor:
     return vectors[..., height // 2, width // 2].permute(1, 2, 0).double()
 
 
-def _turn_vectors(vectors: Tensor, angle: float) -> Tensor:
+def _turned(vectors: Tensor, angle: float) -> Tensor:
     """Turn (C, 2, N); values (C, 1, N) stay."""
-    if vectors.shape[1] == 1:
-        return vectors
-    u, v = vectors.unbind(1)
-    cos, sin = math.cos(angle), math.sin(angle)
-    return torch.stack([cos * u - sin * v, sin * u + cos * v], 1)
+    return vectors if vectors.shape[1] == 1 else turn_vectors(vectors, angle, dim=1)

@@ -1,4 +1,4 @@
-"""Turning: the filter-turning operator, and turning whole images and fields.
+"""Turning filters: the operator that turns them, and the bases it turns them in.
 
 A filter is turned by a fixed linear map, `w^r = T(α_r) w` (Marcos et al., ICCV 2017,
 arXiv:1612.09346; docs/method.md (2)). It is written as a short Fourier series,
@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from roteq_core.checks import check_at_least_one, check_integers
@@ -194,7 +193,7 @@ def _turning_matrices(kernel_size: int, angles: Tensor, basis: Basis) -> Tensor:
     matrices = torch.stack(
         [
             _turning_matrix(taps, torch.stack([c, -s, s, c]).reshape(2, 2), basis)
-            for c, s in zip(*_exact_cos_sin(angles), strict=True)
+            for c, s in zip(*exact_cos_sin(angles), strict=True)
         ]
     )
     if basis.kind == "bilinear":
@@ -239,7 +238,7 @@ def smooth_correlation(kernel_size: int, reach: float) -> Tensor:
     return torch.exp(-torch.cdist(taps, taps).square() / (2 * reach**2))
 
 
-def _exact_cos_sin(angles: Tensor) -> tuple[Tensor, Tensor]:
+def exact_cos_sin(angles: Tensor) -> tuple[Tensor, Tensor]:
     """Cosine and sine, with the zeros and ones of quarter turns exact."""
     cos, sin = angles.cos(), angles.sin()
     cos = torch.where(cos.abs() < 1e-12, 0.0, cos)
@@ -251,7 +250,7 @@ def _trig(angles: Tensor, frequencies: int) -> Tensor:
     """Columns 1, cos α, sin α, cos 2α, … of R angles: (R, 2·frequencies + 1)."""
     columns = [torch.ones_like(angles)]
     for n in range(1, frequencies + 1):
-        columns += _exact_cos_sin(n * angles)
+        columns += exact_cos_sin(n * angles)
     return torch.stack(columns, 1)
 
 
@@ -291,7 +290,7 @@ def _with_turned_vectors(operator: TurningOperator, angles: Tensor) -> TurningOp
     both = harmonics.repeat(1, 2, 2)
     with_cos, with_sin = both * cos_block, both * sin_block.double()
     if trig.shape[0] == count and torch.equal(trig, torch.eye(count).double()):
-        cos, sin = _exact_cos_sin(angles)
+        cos, sin = exact_cos_sin(angles)
         matrices = cos[:, None, None] * with_cos + sin[:, None, None] * with_sin
         return TurningOperator(matrices, trig)
     frequencies = (count - 1) // 2
@@ -312,64 +311,3 @@ def _with_turned_vectors(operator: TurningOperator, angles: Tensor) -> TurningOp
     trig = _trig(angles, frequencies + 1)
     kept = product.abs().amax((1, 2)) > 1e-12
     return TurningOperator(product[kept], trig[:, kept])
-
-
-def turn_image(
-    image: Tensor,
-    angle: float,
-    *,
-    mode: Literal["bilinear", "bicubic", "nearest"] = "bilinear",
-) -> Tensor:
-    """Turn images about their center, from right towards down (clockwise).
-
-    Parameters
-    ----------
-    image : Tensor of shape (..., H, W)
-    angle : float
-        Radians. Quarter turns are exact and swap H and W; other angles keep the size
-        and read zero outside the image.
-    mode : str
-        How values between pixels are read.
-
-    Returns
-    -------
-    Tensor of shape (..., H, W)
-    """
-    if image.ndim < 2:
-        raise ValueError(f"image must have shape (..., H, W), got {tuple(image.shape)}")
-    quarters = angle / (math.pi / 2)
-    if abs(quarters - round(quarters)) < 1e-9:
-        return torch.rot90(image, -round(quarters), (-2, -1))
-    if not image.is_floating_point():
-        raise ValueError(
-            f"turning by {angle} rad needs a float image, got {image.dtype}"
-        )
-    height, width = image.shape[-2:]
-    y = torch.arange(height, device=image.device, dtype=image.dtype) - (height - 1) / 2
-    x = torch.arange(width, device=image.device, dtype=image.dtype) - (width - 1) / 2
-    y, x = torch.meshgrid(y, x, indexing="ij")
-    cos, sin = math.cos(angle), math.sin(angle)
-    read_x = (cos * x + sin * y) * (2 / width)
-    read_y = (cos * y - sin * x) * (2 / height)
-    grid = torch.stack([read_x, read_y], -1)[None]
-    flat = image.reshape(1, -1, height, width)
-    turned = F.grid_sample(flat, grid, mode=mode, align_corners=False)
-    return turned.reshape(image.shape)
-
-
-def turn_field(
-    field: Tensor,
-    angle: float,
-    *,
-    mode: Literal["bilinear", "bicubic", "nearest"] = "bilinear",
-) -> Tensor:
-    """Turn fields (..., 2, H, W): the places as `turn_image` does, and the vectors."""
-    if field.ndim < 3 or field.shape[-3] != 2:
-        raise ValueError(
-            f"field must have shape (..., 2, H, W), got {tuple(field.shape)}"
-        )
-    u, v = turn_image(field, angle, mode=mode).unbind(-3)
-    cos, sin = (
-        float(x) for x in _exact_cos_sin(torch.tensor(angle, dtype=torch.float64))
-    )
-    return torch.stack([cos * u - sin * v, sin * u + cos * v], -3)

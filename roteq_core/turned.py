@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from roteq_core.geometry import turn_image
+from roteq_core.image_turning import turn_image
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from roteq_core.config import OrientOptions
 from roteq_core.device import choose_device
 from roteq_core.field_layers import FieldOptions
 from roteq_core.fields import network_input, read_part
-from roteq_core.geometry import turn_image
+from roteq_core.image_turning import central_disc, turn_image
 from roteq_core.jobs import Job, Report, drain
 from roteq_core.model import Model
 from roteq_core.normalize import Normalization
@@ -212,7 +212,7 @@ def _map_change(model: Model, square: np.ndarray, device: torch.device) -> Chang
         return torch.stack(found).mean(0)
 
     upright = answer(image)
-    inside = _disc(upright.shape[-1], _SHARE * side / canvas).to(device)
+    inside = central_disc(upright.shape, _SHARE * side / canvas).to(device)
 
     def gap(found: Tensor) -> float:
         return float((found - upright)[inside].square().mean().sqrt())
@@ -256,15 +256,9 @@ def _map_of(network: nn.Module, image: Tensor) -> Tensor:
     return membrane_maps(network, image)[0]
 
 
-def _disc(side: int, share: float) -> Tensor:
-    """(side, side), boolean: the pixels within a share of the radius."""
-    line = torch.arange(side) - (side - 1) / 2
-    return line[:, None].square() + line.square() <= (share * side / 2) ** 2
-
-
 def _vector_change(model: Model, square: np.ndarray, device: torch.device) -> Change:
     """Length of the change of a vector of numbers over the length of the vector."""
-    disc = _disc(len(square), 1.0)
+    disc = central_disc(square.shape)
     image = torch.where(disc, torch.from_numpy(square), 0.0).to(device)
 
     def answer(seen: Tensor) -> Tensor:

@@ -18,7 +18,7 @@ from roteq_core.equivariance import (
     equivariance_error,
     probe_errors,
 )
-from roteq_core.geometry import turn_image
+from roteq_core.image_turning import turn_image
 from roteq_core.layers import Magnitude, RotConv
 
 

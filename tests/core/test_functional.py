@@ -11,7 +11,8 @@ import torch.nn.functional as F
 from hypothesis import given, settings, strategies as st
 
 from roteq_core import functional as rf
-from roteq_core.geometry import BASES, turn_field, turning_operator
+from roteq_core.geometry import BASES, turning_operator
+from roteq_core.image_turning import turn_field
 
 BLOCKS = ["image", "field"]
 

@@ -10,7 +10,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from roteq_core.geometry import BASES, Basis, turn_image
+from roteq_core.geometry import BASES, Basis
+from roteq_core.image_turning import turn_image
 from roteq_core.layers import (
     FieldDropout,
     FieldMaxPool,

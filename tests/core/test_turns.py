@@ -8,7 +8,7 @@ import torch
 
 from roteq_core.baselines import PlainNetConfig, build_any
 from roteq_core.field_layers import FieldOptions
-from roteq_core.geometry import turn_image
+from roteq_core.image_turning import turn_image
 from roteq_core.jobs import drain
 from roteq_core.model import make_model
 from roteq_core.net_config import (
