@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -19,6 +18,12 @@ from torch import Tensor
 from roteq_core import angles
 from roteq_core.calibration import HeadingCalibration, calibration_from
 from roteq_core.car_pictures import read_image as read_image
+from roteq_core.car_readings import (
+    axial_gaps,
+    read_responses,
+    reading_turns,
+    turned_back,
+)
 from roteq_core.card import file_hash, find_model
 from roteq_core.config import OrientOptions
 from roteq_core.device import choose_device
@@ -71,21 +76,6 @@ class HeadingPrediction:
     copies_deg: np.ndarray
     raw_flip: np.ndarray
     known: np.ndarray
-
-
-def reading_turns(copies: int) -> list[tuple[int, bool]]:
-    """Turns, in steps of 1/144 of a circle, and mirrorings of the copies of a car.
-
-    They differ modulo a quarter turn, since quarter turns of a crop give the same
-    answer anyway.
-    """
-    if copies < 1:
-        raise ValueError(f"copies must be at least 1, got {copies}")
-    quarter = headings.BINS // 4
-    return [
-        (round(i * quarter / copies) + (i % 4) * quarter, i % 2 == 1)
-        for i in range(copies)
-    ]
 
 
 def iter_headings(
@@ -170,14 +160,14 @@ def _predict_batch(
             window = disc(crop)
             known = (crops[:, -1] * window).sum((1, 2)) / window.sum()
             flat = images.abs().amax((1, 2, 3)) == 0
-        log_p = turned_back(_responses(model, images), shift, mirrored)
+        log_p = turned_back(read_responses(model, images), shift, mirrored)
         total = total + log_p
         own_angles.append(headings.read_density(log_p.log_softmax(-1)).angle)
     assert isinstance(total, Tensor)
     assert known is not None
     assert flat is not None
     found = headings.read_density((total / copies).log_softmax(-1))
-    spread = headings.spread_of(_axial_gaps(torch.stack(own_angles, 1), found.angle))
+    spread = headings.spread_of(axial_gaps(torch.stack(own_angles, 1), found.angle))
     angle = np.where(flat, np.nan, angles.wrap_directed(found.angle.numpy() + turn))
     return (
         angle,
@@ -186,49 +176,6 @@ def _predict_batch(
         found.flip.numpy(),
         known.numpy(),
     )
-
-
-def _responses(model: Model, images: Tensor) -> Tensor:
-    """Log densities (n, BINS) before normalization, averaged over an ensemble."""
-    read = _from_vector if model.card.settings.get("reading") == "vector" else _as_log
-    total: Tensor | float = 0.0
-    for network in model.networks:
-        network.eval()
-        with torch.inference_mode():
-            responses = network(images.to(next(network.parameters())))
-            total = total + read(network, responses).double().cpu()
-    assert isinstance(total, Tensor)
-    return total / len(model.networks)
-
-
-def _as_log(_network: Any, responses: Tensor) -> Tensor:
-    return headings.SHARPNESS * headings.resample(responses.float())
-
-
-def _from_vector(network: Any, responses: Tensor) -> Tensor:
-    """Make a density around the vector of networks that were taught nothing more."""
-    unit = torch.nn.functional.normalize(network.direction(responses), dim=1)
-    theta = headings.bin_angles(headings.BINS).to(unit)
-    table = torch.stack([theta.cos(), theta.sin()])
-    return 2 * headings.SHARPNESS * (unit @ table)
-
-
-def turned_back(log_p: Tensor, shift: int, mirrored: bool) -> Tensor:
-    """Bring densities (n, bins) of crops into the frame they were read from.
-
-    A car at angle θ stands at θ - shift in its crop, mirrored at π - (θ - shift).
-    """
-    bins = log_p.shape[-1]
-    theta = torch.arange(bins) - shift
-    theta = bins // 2 - theta if mirrored else theta
-    return log_p[..., theta % bins]
-
-
-def _axial_gaps(copies: Tensor, angle: Tensor) -> Tensor:
-    """Differences (n, copies) from the angle; a flipped copy counts as its axis."""
-    gap = copies - angle[:, None]
-    gap = torch.atan2(gap.sin(), gap.cos())
-    return torch.where(gap.cos() < 0, gap - torch.pi, gap)
 
 
 def iter_orient(
