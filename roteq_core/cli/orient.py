@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from roteq_core.cli.progress import console, follow, plain_errors
+from roteq_core.cli.progress import console, follow, plain_errors, say
 
 
 @plain_errors
@@ -61,5 +61,8 @@ def orient(
     write_cars(table, output, format=chosen)
     for note in table.notes:
         console.print(f"note: {note}", highlight=False)
-    done = sum(car.heading_cw_from_up_deg is not None for car in table)
-    console.print(f"wrote {output}: {done} of {len(table)} cars with a heading")
+    own = [
+        car for car, here in zip(table, table.is_of(image.name), strict=True) if here
+    ]
+    done = sum(car.heading_cw_from_up_deg is not None for car in own)
+    say(f"wrote {output}: {done} of {len(own)} cars of {image.name} with a heading")

@@ -76,7 +76,9 @@ def orient(folder, cars, output, *words) -> tuple[Any, ...]:
 def test_a_table_of_many_images_may_be_written_over_itself(folder, tmp_path):
     cars = tmp_path / "all.csv"
     shutil.copy(folder / "all.csv", cars)
-    run(*orient(folder, cars, cars))
+    said = run(*orient(folder, cars, cars))
+    assert "2 of 4 cars are of other images and stay as they were" in said
+    assert "2 of 2 cars of a.png with a heading" in " ".join(said.split())
     back = read_cars(cars)
     assert [car.file for car in back] == ["b.png", "b.png", "a.png", "a.png"]
     assert [car.status for car in back] == ["axis only"] * 2 + ["machine"] * 2
