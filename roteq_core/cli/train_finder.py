@@ -51,9 +51,7 @@ def train_finder(
     if bare:
         say(f"note: {bare} of {len(frames.images)} images have no cars: all ground")
     if doubtful:
-        say(
-            f"note: {doubtful} cars without heading or length, or rejected: unused"
-        )
+        say(f"note: {doubtful} cars without heading or length, or rejected: unused")
     job = iter_train_finder(
         frames,
         config=config,
