@@ -12,12 +12,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
+from roteq_core.calibration import Z
 from roteq_core.tables.car import AXES_ONLY, MACHINE, REVIEWED, Car, gap_deg
 
 OUTSIDE = "outside image"
 NO_CONTRAST = "no contrast"
 DRAWN_AXIS = "drawn_axis_cw_from_up_deg"
-SAME_AXIS_DEG = 10.0  # a drawn box this close to the model's axis is kept
+# A drawn box is kept if it is this close to the model's axis, or within the model's
+# 90 % interval, but for boxes that lie across.
+SAME_AXIS_DEG, OTHER_AXIS_DEG = 10.0, 45.0
 
 
 class Answer(NamedTuple):
@@ -78,7 +81,8 @@ def _along(drawn: float | None, answer: Answer) -> tuple[float, float]:
     The deviation then holds both, the drawn axis and the model's.
     """
     told = answer.heading_cw_from_up_deg
-    if drawn is None or gap_deg(told, drawn, 180.0) > SAME_AXIS_DEG:
+    near = min(max(SAME_AXIS_DEG, Z * answer.sd_deg), OTHER_AXIS_DEG)
+    if drawn is None or gap_deg(told, drawn, 180.0) > near:
         return told, answer.sd_deg
     heading = drawn if gap_deg(told, drawn) < 90 else drawn + 180.0
     return heading % 360, round(math.hypot(answer.sd_deg, gap_deg(told, heading)), 2)

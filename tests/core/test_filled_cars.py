@@ -63,6 +63,14 @@ def test_a_box_that_lies_another_way_is_turned_and_its_axis_kept(tmp_path):
     assert read_cars(tmp_path / "a.csv").cars[0].extra == {DRAWN_AXIS: "30"}
 
 
+@pytest.mark.parametrize(
+    ("told", "sd", "heading"), [(52.0, 14.0, 30.0), (52.0, 3.0, 52.0), (80, 90, 80)]
+)
+def test_an_unsure_model_does_not_turn_a_box(told, sd, heading):
+    drawn = Car(50, 60, 30, 12, axis_cw_from_up_deg=30.0)
+    assert filled(drawn, Answer(told, sd, 0.1)).heading_cw_from_up_deg == heading
+
+
 def test_a_second_run_still_knows_the_drawn_axis(tmp_path):
     drawn = Car(50, 60, 30, 12, axis_cw_from_up_deg=30.0)
     write_cars(CarTable((filled(drawn, Answer(90, 4, 0.1)),)), tmp_path / "a.csv")
