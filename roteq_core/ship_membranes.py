@@ -30,7 +30,7 @@ _BEST = replace(MEMBRANE_PRESETS["best"].train, patience=0)
 #: The training of each network, by its width N.
 RECIPES: dict[int, TrainConfig] = {
     1: replace(_BEST, steps=2500, seed=1),
-    2: _BEST,
+    2: replace(_BEST, steps=4750),
     3: replace(_BEST, steps=1600, seed=3),
 }
 TURNS = 8
