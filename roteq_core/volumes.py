@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 import tifffile
 
-from roteq_core.pixel_size import tiff_pixel_size, zarr_pixel_size
+from roteq_core.pixel_size import zarr_pixel_size
+from roteq_core.tiff_planes import TiffPlanes
+from roteq_core.z_spacing import zarr_z_spacing
 
 IMAGE_SUFFIXES = (".tif", ".tiff", ".png", ".jpg", ".jpeg", ".bmp")
 _TIFF_SUFFIXES = (".tif", ".tiff")
@@ -26,7 +28,8 @@ _ZARR_FILES = ("zarr.json", ".zarray", ".zgroup")
 class Volume:
     """Planes of an image file, a folder or a Zarr array.
 
-    Indexing gives a plane: ``volume[3]`` is an array (H, W).
+    Indexing gives a plane: ``volume[3]`` is an array (H, W). `note` says what a person
+    may not expect of how the files were read.
     """
 
     path: Path
@@ -34,6 +37,8 @@ class Volume:
     dtype: np.dtype[Any]
     pixel_size_nm: float | None = None
     _read: Callable[[int], Any] = field(default=None, repr=False)  # type: ignore[assignment]
+    z_spacing_nm: float | None = None
+    note: str = ""
 
     def __post_init__(self) -> None:
         if min(self.shape) < 1:
@@ -122,78 +127,19 @@ def _open_image(path: Path) -> Volume:
     )
 
 
-class _TiffPages:
-    """Read one page at a time, through one open file."""
-
-    def __init__(self, path: Path):
-        self._path = path
-        self._file: tifffile.TiffFile | None = None
-
-    def __call__(self, index: int) -> np.ndarray:
-        if self._file is None:
-            self._file = tifffile.TiffFile(self._path)
-        page: Any = self._file.series[0].pages[index]
-        return np.asarray(page.asarray())
-
-    def __del__(self) -> None:
-        if self._file is not None:
-            self._file.close()
-
-
 def _open_tiff(path: Path) -> Volume:
     try:
-        with tifffile.TiffFile(path) as tif:
-            series = tif.series[0]
-            _check_one_series(tif, path)
-            shape, dtype, axes = series.shape, np.dtype(series.dtype), series.axes
-            is_contiguous = series.dataoffset is not None
-            pages = len(series.pages)
-            pixel_size = tiff_pixel_size(tif)
+        planes = TiffPlanes(path)
     except (tifffile.TiffFileError, OSError, IndexError, TypeError) as error:
         raise ValueError(f"cannot read the TIFF {path}: {error}") from error
-    count, plane_shape = _tiff_planes(shape, axes, path)
-    if pages == count:
-        read: Callable[[int], np.ndarray] = _TiffPages(path)
-    else:  # several planes in a page, as ImageJ writes stacks beyond 4 GB
-        whole = tifffile.memmap(path) if is_contiguous else tifffile.imread(path)
-        read = whole.reshape(count, *plane_shape).__getitem__
-    height, width = plane_shape[:2]
-    return Volume(path, (count, height, width), dtype, pixel_size, read)
-
-
-def _tiff_planes(
-    shape: tuple[int, ...], axes: str, path: Path
-) -> tuple[int, tuple[int, ...]]:
-    """Count planes, and give the shape of one.
-
-    Colors stand last. Components stored one after the other are slices: that is how
-    stacks of three or four slices are often written.
-    """
-    inner = 3 if axes.endswith("S") else 2
-    if len(shape) < inner:
-        raise ValueError(f"{path} must hold planes (H, W), got shape {shape}")
-    lead = dict(zip(axes[:-inner], shape[:-inner], strict=False))
-    others = [n for axis, n in lead.items() if axis != "C" and n > 1]
-    if lead.get("C", 1) > 1 and others:
-        raise ValueError(
-            f"{path} has {lead['C']} channels (axes {axes}, shape {shape}): save the "
-            "channel that shows membranes as a file of its own"
-        )
-    count = int(np.prod(shape[:-inner], dtype=int))
-    return count, shape[-inner:]
-
-
-def _check_one_series(tif: tifffile.TiffFile, path: Path) -> None:
-    """Refuse a file of pages of several sizes, of which most would go unseen."""
-    first = tif.series[0]
-    for other in tif.series[1:]:
-        is_small_copy = bool(getattr(other.keyframe, "is_reduced", False))
-        if not is_small_copy and first.kind in ("uniform", "generic"):
-            raise ValueError(
-                "pages of one stack must have the same size and number type, got "
-                f"{first.keyframe.shape} {first.dtype} and {other.keyframe.shape} "
-                f"{other.dtype} in {path}"
-            )
+    return Volume(
+        path,
+        planes.shape[:3],
+        planes.dtype,
+        planes.pixel_size_nm,
+        planes,
+        z_spacing_nm=planes.z_spacing_nm,
+    )
 
 
 def _natural(path: Path) -> list[tuple[int, str]]:
@@ -224,7 +170,26 @@ def _open_folder(path: Path) -> Volume:
         return volume[plane]
 
     shape = (len(planes), *first.shape[1:])
-    return Volume(path, shape, first.dtype, first.pixel_size_nm, read)
+    return Volume(
+        path,
+        shape,
+        first.dtype,
+        first.pixel_size_nm,
+        read,
+        z_spacing_nm=first.z_spacing_nm,
+        note=_note_of_stacks(path, volumes),
+    )
+
+
+def _note_of_stacks(path: Path, volumes: list[Volume]) -> str:
+    """Say that stacks were put together; images and labels may lie side by side."""
+    if len(volumes) == 1 or all(len(volume) == 1 for volume in volumes):
+        return ""
+    return (
+        f"the folder {path} was read with its {len(volumes)} stacks "
+        f"({', '.join(volume.path.name for volume in volumes[:4])}) as one of "
+        f"{sum(map(len, volumes))} slices; name a file to read it alone"
+    )
 
 
 def _open_zarr(path: Path) -> Volume:
@@ -234,9 +199,10 @@ def _open_zarr(path: Path) -> Volume:
         node = zarr.open(path, mode="r")
     except Exception as error:  # zarr raises many kinds
         raise ValueError(f"cannot read the Zarr {path}: {error}") from error
-    pixel_size, channels = None, 1
+    pixel_size, spacing, channels = None, None, 1
     if isinstance(node, zarr.Group):
-        node, pixel_size, channels = _first_scale(node, path)
+        node, scale, channels = _first_scale(node, path)
+        pixel_size, spacing = zarr_pixel_size(scale), zarr_z_spacing(scale)
     if node.ndim < 2:
         raise ValueError(f"{path} must hold planes (H, W), got shape {node.shape}")
     lead = node.shape[:-2]
@@ -252,11 +218,12 @@ def _open_zarr(path: Path) -> Volume:
         return node[place]
 
     shape = (count, *node.shape[-2:])
-    return Volume(path, shape, np.dtype(node.dtype), pixel_size, read)
+    dtype = np.dtype(node.dtype)
+    return Volume(path, shape, dtype, pixel_size, read, z_spacing_nm=spacing)
 
 
-def _first_scale(group: Any, path: Path) -> tuple[Any, float | None, int]:
-    """Full-size array of an OME-Zarr group, its pixel size and channels."""
+def _first_scale(group: Any, path: Path) -> tuple[Any, dict[str, Any], int]:
+    """Full-size array of an OME-Zarr group, what is said of it, and its channels."""
     attributes = dict(group.attrs)
     scales = attributes.get("ome", attributes).get("multiscales")
     if not scales:
@@ -264,4 +231,4 @@ def _first_scale(group: Any, path: Path) -> tuple[Any, float | None, int]:
     array = group[scales[0]["datasets"][0]["path"]]
     kinds = [a.get("type") for a in scales[0].get("axes", []) if isinstance(a, dict)]
     channels = array.shape[kinds.index("channel")] if "channel" in kinds else 1
-    return array, zarr_pixel_size(scales[0]), channels
+    return array, scales[0], channels

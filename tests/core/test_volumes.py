@@ -140,6 +140,101 @@ def test_plane_of_another_shape_is_refused():
         to_gray(np.zeros((3, 4, 5)))
 
 
+def cut_off(path, array, **options):
+    """Write a stack in one page, and cut the file off behind its first planes."""
+    tifffile.imwrite(path, array, planarconfig="separate", photometric="rgb", **options)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_opening_never_changes_a_file(tmp_path):
+    path = tmp_path / "cut.tif"
+    cut_off(path, STACK[:4])
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=r"cannot read the TIFF .*cut.tif"):
+        open_volume(path)
+    assert path.read_bytes() == before
+
+
+def test_file_is_mapped_for_reading_only(tmp_path):
+    path = tmp_path / "large.tif"
+    imagej_beyond_4_gb(path, STACK)
+    assert not open_volume(path)[3].flags.writeable
+
+
+def one_by_one(path, planes, **options):
+    with tifffile.TiffWriter(path) as tif:
+        for plane in planes:
+            tif.write(plane, **options)
+
+
+def appended(path, planes, **options):
+    for plane in planes:
+        tifffile.imwrite(path, plane, append=True, **options)
+
+
+@pytest.mark.parametrize("write", [one_by_one, appended])
+def test_planes_written_one_by_one_are_one_stack(tmp_path, write):
+    write(tmp_path / "gray.tif", STACK)
+    assert (open_volume(tmp_path / "gray.tif").read() == STACK).all()
+    colors = np.repeat(STACK[:4, :, :, None].astype(np.uint8), 3, -1)
+    write(tmp_path / "color.tif", colors, photometric="rgb")
+    assert (open_volume(tmp_path / "color.tif").read() == colors[..., 0]).all()
+
+
+def test_stacks_of_different_sizes_in_one_file_are_refused(tmp_path):
+    one_by_one(tmp_path / "a.tif", [STACK[:3], STACK[:3, :5]])
+    with pytest.raises(ValueError, match="pages of one stack must have the same size"):
+        open_volume(tmp_path / "a.tif")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_compressed_planes_of_one_page_are_read_one_by_one(tmp_path, monkeypatch):
+    path = tmp_path / "c.tif"
+    packed = {"compression": "zlib", "photometric": "rgb", "planarconfig": "separate"}
+    tifffile.imwrite(path, STACK[:4], **packed)
+    monkeypatch.setattr(tifffile, "imread", None)  # reads all at once
+    volume = open_volume(path)
+    assert (volume[2] == STACK[2]).all()
+    assert (volume.read() == STACK[:4]).all()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_damaged_compressed_planes_are_named(tmp_path):
+    path = tmp_path / "c.tif"
+    packed = {"compression": "zlib", "photometric": "rgb", "planarconfig": "separate"}
+    tifffile.imwrite(path, STACK[:4], **packed)
+    with tifffile.TiffFile(path) as tif:
+        offset = tif.pages[0].dataoffsets[1]
+    content = bytearray(path.read_bytes())
+    content[offset : offset + 20] = bytes(20)
+    path.write_bytes(content)
+    volume = open_volume(path)
+    assert (volume[0] == STACK[0]).all()
+    with pytest.raises(ValueError, match=r"cannot read plane 1 of .*c.tif"):
+        volume[1]
+
+
+def imagej_with_spacing(path, array):
+    about = {"unit": "nm", "spacing": 50.0, "axes": "ZYX"}
+    tifffile.imwrite(path, array, imagej=True, resolution=(1, 1), metadata=about)
+
+
+def ome_with_spacing(path, array):
+    size = {"PhysicalSizeZ": 0.05, "PhysicalSizeZUnit": "µm"}
+    tifffile.imwrite(path, array, ome=True, metadata={"axes": "ZYX", **size})
+
+
+@pytest.mark.parametrize(
+    ("write", "spacing"),
+    [(imagej_with_spacing, 50.0), (ome_with_spacing, 50.0), (imagej, None)],
+)
+def test_distance_of_slices_is_read(tmp_path, write, spacing):
+    write(tmp_path / "s.tif", STACK)
+    found = open_volume(tmp_path / "s.tif").z_spacing_nm
+    assert found == (None if spacing is None else pytest.approx(spacing))
+
+
 def test_channels_beside_slices_are_refused_not_mixed(tmp_path):
     two = np.stack([STACK, STACK], 1)
     tifffile.imwrite(tmp_path / "c.ome.tif", two, metadata={"axes": "ZCYX"})
@@ -178,7 +273,9 @@ def test_folder_is_read_in_the_order_of_its_numbers(tmp_path, suffix):
 def test_folder_of_stacks_is_one_stack(tmp_path):
     tifffile.imwrite(tmp_path / "a.tif", STACK[:7])
     tifffile.imwrite(tmp_path / "b.tif", STACK[7:])
-    assert (open_volume(tmp_path).read() == STACK).all()
+    volume = open_volume(tmp_path)
+    assert (volume.read() == STACK).all()
+    assert "2 stacks (a.tif, b.tif) as one of 12 slices" in volume.note
 
 
 def test_folder_of_images_is_not_held_in_memory(tmp_path, monkeypatch):
