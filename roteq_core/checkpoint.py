@@ -18,6 +18,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
+from roteq_core.whole_file import in_words
+
 
 def save_checkpoint(
     path: Path,
@@ -49,7 +51,7 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], meta: dict[str, str]) 
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
         raise OSError(
-            f"could not write {path}: {error}. The file that was there before is kept; "
+            f"could not write {path}: {in_words(error)}. The file before it is kept; "
             "free some disk space and resume."
         ) from error
 

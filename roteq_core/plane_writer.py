@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import tifffile
 
+from roteq_core.whole_file import in_words
+
 # Classic TIFF ends at 4 GB; some room for tags.
 _CLASSIC_LIMIT = 2**32 - 2**25
 
@@ -26,6 +28,7 @@ def write_planes(
     planes: int,
     *,
     pixel_size_nm: float | None = None,
+    z_spacing_nm: float | None = None,
     recipe: dict[str, Any] | None = None,
     channels: bool = False,
 ) -> Iterator[Callable[[np.ndarray], None]]:
@@ -36,14 +39,16 @@ def write_planes(
     path : path
     planes : int
         How many there will be. One makes an image, several a stack.
-    pixel_size_nm : float, optional
+    pixel_size_nm, z_spacing_nm : float, optional
+        Side of a pixel, and from one slice to the next.
     recipe : dict, optional
         Goes into the description of the first page, as JSON.
     channels : bool
         Whether a plane has shape (C, H, W) rather than (H, W).
     """
     path = Path(path)
-    writer = _Writer(path, planes, pixel_size_nm, recipe or {}, channels)
+    meta = {"pixel_size_nm": pixel_size_nm, "z_spacing_nm": z_spacing_nm}
+    writer = _Writer(path, planes, {**meta, "roteq": recipe or {}}, channels)
     try:
         yield writer.write
         writer.finish()
@@ -54,20 +59,13 @@ def write_planes(
 class _Writer:
     """A TIFF in the making, under a name of its own."""
 
-    def __init__(
-        self,
-        path: Path,
-        planes: int,
-        pixel_size_nm: float | None,
-        recipe: dict[str, Any],
-        channels: bool,
-    ):
+    def __init__(self, path: Path, planes: int, meta: dict[str, Any], channels: bool):
         self.path, self.planes, self.written = path, planes, 0
-        self.meta = {"pixel_size_nm": pixel_size_nm, "roteq": recipe}
+        self.meta = meta
         self.axes = "CYX" if channels else "YX"
         self.options: dict[str, Any] = {"photometric": "minisblack", "metadata": None}
-        if pixel_size_nm:
-            per_cm = 1e7 / pixel_size_nm
+        if meta["pixel_size_nm"]:
+            per_cm = 1e7 / meta["pixel_size_nm"]
             self.options["resolution"] = (per_cm, per_cm)
             self.options["resolutionunit"] = "CENTIMETER"
         self.partial = path.with_name(path.name + ".partial")
@@ -117,7 +115,7 @@ class _Writer:
         try:
             yield
         except OSError as error:
-            raise OSError(f"could not write {self.path}: {error}") from error
+            raise OSError(f"could not write {self.path}: {in_words(error)}") from error
 
 
 def read_recipe(path: Path | str) -> dict[str, Any]:

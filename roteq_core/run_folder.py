@@ -13,7 +13,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,6 +21,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from roteq_core.jobs import Job
+from roteq_core.whole_file import whole_file
 
 Result = TypeVar("Result")
 RUN, LOG, CURVES, LAST = "run.json", "log.csv", "curves.png", "last.safetensors"
@@ -124,12 +124,13 @@ def keep_log(
 def write_log(rows: list[dict[str, Any]], path: Path) -> None:
     """Write rows as CSV, with all columns that any of them has."""
     columns = list(dict.fromkeys(name for row in rows for name in row))
-    partial = path.with_name(path.name + ".partial")
-    with partial.open("w", newline="", encoding="utf-8") as file:
+    with (
+        whole_file(path) as partial,
+        partial.open("w", newline="", encoding="utf-8") as file,
+    ):
         writer = csv.DictWriter(file, columns)
         writer.writeheader()
         writer.writerows(rows)
-    os.replace(partial, path)
 
 
 def draw_curves(rows: list[dict[str, Any]], path: Path) -> None:
@@ -150,9 +151,8 @@ def draw_curves(rows: list[dict[str, Any]], path: Path) -> None:
     for axis in (losses, scores):
         if axis.get_legend_handles_labels()[1]:
             axis.legend()
-    partial = path.with_name(path.name + ".partial")
-    figure.savefig(partial, dpi=100, format="png")
-    os.replace(partial, path)
+    with whole_file(path) as partial:
+        figure.savefig(partial, dpi=100, format="png")
 
 
 def _draw(axis: Any, rows: list[dict[str, Any]], name: str) -> None:
@@ -171,6 +171,5 @@ def fingerprint(*arrays: np.ndarray) -> str:
 
 
 def _write_text(path: Path, text: str) -> None:
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, path)
+    with whole_file(path) as partial:
+        partial.write_text(text, encoding="utf-8")

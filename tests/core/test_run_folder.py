@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import csv
+import errno
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -91,3 +93,14 @@ def test_fingerprint_changes_with_values_shape_and_type():
     assert len(found) == 4
     assert fingerprint(array) == fingerprint(array.copy())
     assert fingerprint(array, array) != fingerprint(array)
+
+
+def test_full_disk_is_told_and_leaves_nothing(tmp_path, monkeypatch):
+    def full(path, *args, **kwargs):
+        path.touch()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match=r"could not write .*run.json: the disk is full"):
+        start_run(tmp_path / "run", {"data": {}}, resume=False)
+    assert not list((tmp_path / "run").iterdir())

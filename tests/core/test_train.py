@@ -331,7 +331,7 @@ def test_full_disk_ends_the_run_and_keeps_the_checkpoint(
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(
-        OSError, match=r"No space left.*free some disk space and resume"
+        OSError, match=r"the disk is full.*free some disk space and resume"
     ):
         drain(job)
     monkeypatch.undo()
