@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -16,6 +17,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from roteq_core.cli.option_names import in_options
 from roteq_core.jobs import Job, Report
 
 Result = TypeVar("Result")
@@ -74,6 +76,13 @@ def say(text: str) -> None:
     console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
+def _full_disk(error: Exception) -> str | None:
+    """Name the file for which there was no room, if that is what went wrong."""
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return f"could not write {error.filename or 'a file'}: the disk is full"
+    return None
+
+
 def plain_errors(command: Callable[..., Any]) -> Callable[..., Any]:
     """Show users' mistakes as one sentence and exit with 1, without a traceback."""
 
@@ -83,7 +92,8 @@ def plain_errors(command: Callable[..., Any]) -> Callable[..., Any]:
             return command(*args, **kwargs)
         except (ValueError, OSError, MemoryError) as error:
             console.print("[red]error:[/red]", end=" ")
-            say(str(error) or type(error).__name__)
+            text = _full_disk(error) or str(error)
+            say(in_options(text) or type(error).__name__)
             raise typer.Exit(1) from None
 
     return run

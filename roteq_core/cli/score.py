@@ -47,6 +47,8 @@ def score(
     if labels or is_numbered:  # as `roteq segment --cells` writes
         found: Any = score_labels(stack, true, truth_kind=kind, ignore=ignore)
         values = json.loads(json.dumps(vars(found), default=vars))
+        # What only a probability has; scripts may ask for the same keys.
+        values |= {"threshold": None, "pixel_error": None, "sweep": None}
         decisions = [found.truth_kind]
         lines = [f"V-Rand       {found.v_rand:.4f}", f"V-Info       {found.v_info:.4f}"]
     else:
@@ -97,9 +99,12 @@ def _read_pair(
     wanted = parse_slices(slices, len(true)) if slices else range(len(true))
     # A prediction of just those slices, or of the whole stack.
     planes = range(len(predicted)) if len(predicted) == len(wanted) else wanted
-    if planes[-1] >= len(predicted) or predicted.shape[1:] != true.shape[1:]:
+    is_clear = slices is not None or len(predicted) == len(true)
+    has_planes = planes[-1] < len(predicted)
+    if not (is_clear and has_planes and predicted.shape[1:] == true.shape[1:]):
         raise ValueError(
             f"prediction and truth must match, got {predicted.shape} in {prediction} "
-            f"and {len(wanted)} slices of {true.shape} in {truth}"
+            f"and {len(wanted)} slices of {true.shape} in {truth}; --slices says which "
+            "slices of the truth were predicted"
         )
     return predicted.read(planes), true.read(wanted)

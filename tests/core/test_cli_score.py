@@ -20,6 +20,8 @@ def files(tmp_path, em):
         "last": soft[3:],
         "membranes": em.membranes.astype(np.uint8) * 255,
         "cells": em.cells,
+        "few": em.cells[:2],
+        "flat": np.full_like(soft, 0.5),
         "small": soft[:, :32],
     }
     for name, array in arrays.items():
@@ -76,6 +78,7 @@ def test_numbered_cells_are_scored_as_cells(files):
     assert text.exit_code == 0, text.output
     assert "V-Info" in text.stdout
     found = json.loads(run(files, "cells.tif", "cells.tif", "--json").stdout)
+    assert [found[key] for key in ("threshold", "pixel_error", "sweep")] == [None] * 3
     assert found["v_rand"] == pytest.approx(1)
     assert found["v_info"] == pytest.approx(1)
 
@@ -85,6 +88,9 @@ def test_numbered_cells_are_scored_as_cells(files):
     [
         (["small.tif", "membranes.tif"], "must match, got (5, 32, 64)"),
         (["last.tif", "membranes.tif"], "must match, got (2, 64, 64)"),
+        (["probability.tif", "few.tif"], "--slices says which slices of the truth"),
+        (["flat.tif", "membranes.tif"], "give --polarity 'membranes' or 'cells'"),
+        (["probability.tif", "flat.tif"], "give --truth-kind 'labels'"),
         (["none.tif", "membranes.tif"], "there is no file or folder"),
         (["last.tif", "cells.tif", "--slices", "3-9"], "slices must lie in 0…4"),
         (["last.tif", "cells.tif", "--slices", "x"], "slices must look like"),
