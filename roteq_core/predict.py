@@ -53,7 +53,8 @@ def iter_predict_maps(
     Returns
     -------
     float32 array of shape (M, H, W)
-        The same for any tile, to float rounding.
+        The same for any tile, to float rounding. A report whose values have ``tile``
+        says to which side it was halved.
     """
     if image.ndim != 3:
         raise ValueError(f"image must have shape (C, H, W), got {image.shape}")
@@ -72,7 +73,8 @@ def iter_predict_maps(
         if piece is None:
             side = _halve(side)
             waiting = _replan(waiting, size, side, reach, stride)
-            yield Report(done, done + len(waiting), f"memory ran out: tile {side}")
+            text = f"memory ran out: tile {side}"
+            yield Report(done, done + len(waiting), text, {"tile": side})
             continue
         current = waiting.pop(0)
         if maps is None:

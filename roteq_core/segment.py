@@ -59,11 +59,17 @@ class Segmenter:
     options : SegmentOptions
     model : Model, optional
         Instead of the one that the options name.
+
+    Attributes
+    ----------
+    tile : int
+        That of the options, or what it was halved to when memory ran out.
     """
 
     def __init__(self, options: SegmentOptions, model: Model | None = None):
         self.options = options
         self.device = choose_device(options.device)
+        self.tile = options.tile
         self.model_hash: str | None = None
         if model is None:
             model = load_model(options.model, task="membranes")
@@ -97,6 +103,15 @@ class Segmenter:
         maps[0] = join_gaps(maps[0], maps[1], maps[2], self.options.join)
         return self._finish(np.stack([resample(m, image.shape) for m in maps]))
 
+    def check_pixel_size(self) -> None:
+        """Refuse a pixel size that a model without one could not use."""
+        given = self.options.pixel_size_nm
+        if given and not self.model.card.pixel_size:
+            raise ValueError(
+                f"the model {self.model.card.name} does not know its own pixel size, "
+                f"so {given:g} nm cannot be resampled to it: leave --pixel-size out"
+            )
+
     def _zoom(self) -> float:
         wanted, given = self.model.card.pixel_size, self.options.pixel_size_nm
         if not wanted or not given:
@@ -121,12 +136,23 @@ class Segmenter:
                 network,
                 copy.forward(image)[None],
                 membrane_maps,
-                tile=self.options.tile,
+                tile=self.tile,
                 device=self.device,
             )
-            maps = yield from _as_part(job, done, len(views))
+            maps = yield from self._one_view(job, done, len(views))
             total += copy.backward(maps, image.shape) / len(views)
         return total
+
+    def _one_view(self, job: Job[np.ndarray], part: int, parts: int) -> Job[np.ndarray]:
+        """Count the tiles of one of several views, and remember a halved tile."""
+        while True:
+            try:
+                report = next(job)
+            except StopIteration as end:
+                return np.asarray(end.value)
+            self.tile = report.values.get("tile", self.tile)
+            done = part * report.total + report.done
+            yield Report(done, parts * report.total, report.text, report.values)
 
     def _finish(self, maps: np.ndarray) -> SegmentedPlane:
         result = SegmentedPlane(np.clip(maps[0], 0, 1))
@@ -138,17 +164,6 @@ class Segmenter:
                 result.probability, threshold=self.options.threshold
             )
         return result
-
-
-def _as_part(job: Job[np.ndarray], part: int, parts: int) -> Job[np.ndarray]:
-    """Count the tiles of one of several views."""
-    while True:
-        try:
-            report = next(job)
-        except StopIteration as end:
-            return np.asarray(end.value)
-        done = part * report.total + report.done
-        yield Report(done, parts * report.total, report.text)
 
 
 def iter_segment_planes(
@@ -167,7 +182,8 @@ def iter_segment_planes(
                 break
             share = report.done / max(report.total, 1)
             text = f"plane {index + 1} of {count}"
-            yield Report(round((index + share) * 100), count * 100, text)
+            done = round((index + share) * 100)
+            yield Report(done, count * 100, text, report.values)
 
 
 def iter_segment_file(
@@ -197,12 +213,17 @@ def iter_segment_file(
     source, output = Path(source), Path(output)
     volume = open_volume(source)
     paths = output_paths(output, options)
-    _check_outputs(source, paths)
+    check_outputs(source, paths)
     segmenter = segmenter or Segmenter(options)
+    segmenter.check_pixel_size()
     size = options.pixel_size_nm or volume.pixel_size_nm
-    recipe = segmenter.recipe(source=source.name, pixel_size_nm=size)
+    about: dict[str, Any] = {
+        "pixel_size_nm": size,
+        "z_spacing_nm": volume.z_spacing_nm,
+        "recipe": segmenter.recipe(source=source.name, pixel_size_nm=size),
+    }
     cells: list[np.ndarray] = []
-    with _open_outputs(paths, len(volume), size, recipe) as writers:
+    with open_outputs(paths, len(volume), **about) as writers:
         linked = iter_link_slices(_drip(cells))
         for item in iter_segment_planes(segmenter, volume):
             if isinstance(item, Report):
@@ -217,7 +238,8 @@ def iter_segment_file(
     return list(paths.values())
 
 
-def _check_outputs(source: Path, paths: dict[str, Path]) -> None:
+def check_outputs(source: Path, paths: dict[str, Path]) -> None:
+    """Refuse outputs that are folders, the input itself, or within it."""
     for path in paths.values():
         if path.is_dir():
             raise ValueError(f"cannot write {path}: there is a folder of that name")
@@ -245,19 +267,19 @@ def output_paths(output: Path, options: SegmentOptions) -> dict[str, Path]:
 
 
 @contextlib.contextmanager
-def _open_outputs(
-    paths: dict[str, Path], planes: int, size: float | None, recipe: dict[str, Any]
+def open_outputs(
+    paths: dict[str, Path], planes: int, *, recipe: dict[str, Any], **sizes: Any
 ) -> Iterator[dict[str, Callable[[np.ndarray], None]]]:
-    """Open a writer for each path."""
+    """Open a writer for each path; `sizes` go to `write_planes`."""
     with contextlib.ExitStack() as stack:
         yield {
             name: stack.enter_context(
                 write_planes(
                     path,
                     planes,
-                    pixel_size_nm=size,
                     recipe={**recipe, "content": name},
                     channels=name == "direction",
+                    **sizes,
                 )
             )
             for name, path in paths.items()

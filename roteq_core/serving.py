@@ -18,8 +18,13 @@ from roteq_core.config import SegmentOptions
 from roteq_core.jobs import Job, Report
 from roteq_core.model import Model, load_model
 from roteq_core.normalize import Normalization
-from roteq_core.plane_writer import write_planes
-from roteq_core.segment import SegmentedPlane, Segmenter, output_paths
+from roteq_core.segment import (
+    SegmentedPlane,
+    Segmenter,
+    check_outputs,
+    open_outputs,
+    output_paths,
+)
 from roteq_core.volumes import open_volume
 
 Area = tuple[int, int, int, int]  # top, left, bottom, right
@@ -93,21 +98,26 @@ def iter_segment_part_file(
 
     See `iter_segment_part` for the parameters and `iter_segment_file` for the files.
     """
+    volume = open_volume(source)
+    paths = output_paths(Path(output), options)
+    check_outputs(Path(source), paths)
+    segmenter = Segmenter(options, warm_model(options.model, "membranes"))
+    segmenter.check_pixel_size()
+    segmenter.model_hash = file_hash(find_model(options.model))
+    size = options.pixel_size_nm or volume.pixel_size_nm
+    about: dict[str, Any] = {
+        "pixel_size_nm": size,
+        "z_spacing_nm": volume.z_spacing_nm,
+        "recipe": segmenter.recipe(
+            source=Path(source).name, pixel_size_nm=size, plane=plane, area=area
+        ),
+    }
     maps = yield from iter_segment_part(source, options, plane=plane, area=area)
     contents = {"probability": maps["probability"], "cells": maps.get("cells")}
     if options.direction:
         contents["direction"] = np.stack([maps["angle"], maps["strength"]])
-    segmenter = Segmenter(options, warm_model(options.model, "membranes"))
-    size = options.pixel_size_nm or open_volume(source).pixel_size_nm
-    recipe = segmenter.recipe(source=Path(source).name, plane=plane, area=area)
-    paths = output_paths(Path(output), options)
-    for name, path in paths.items():
-        about: dict[str, Any] = {
-            "pixel_size_nm": size,
-            "recipe": {**recipe, "content": name},
-            "channels": name == "direction",
-        }
-        with write_planes(path, 1, **about) as write:
+    with open_outputs(paths, 1, **about) as writers:
+        for name, write in writers.items():
             write(np.asarray(contents[name]))
     return list(paths.values())
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from roteq_core.cli.progress import follow, plain_errors, say
+from roteq_core.config import JOIN_WIDTH
 
 if TYPE_CHECKING:
     from roteq_core.config import SegmentOptions
+    from roteq_core.jobs import Report
 
 
 @plain_errors
 def segment(
     images: list[Path] = typer.Argument(help="TIFF, image, Zarr, or folder of slices."),
-    output: Path = typer.Option(
+    output: str = typer.Option(
         ..., "--output", "-o", help="A .tif file, or a folder for several inputs."
     ),
     model: str = typer.Option("membranes", help="A shipped model's name, or a file."),
@@ -33,7 +36,8 @@ def segment(
     ),
     inverted: bool = typer.Option(False, "--inverted", help="Membranes are bright."),
     join: float = typer.Option(
-        3.0, help="Pixels by which membranes go on along their direction; 0: not."
+        JOIN_WIDTH,
+        help="Pixels by which membranes go on along their direction; 0: not.",
     ),
     plane: int | None = typer.Option(None, help="Only this plane, counted from 0."),
     area: str | None = typer.Option(
@@ -61,14 +65,15 @@ def segment(
         join=join,
     )
     pairs = _targets(images, output)
+    _check_apart(pairs, options)
     if plane is not None or area is not None:
         _segment_part(pairs, options, plane or 0, area)
         return
     segmenter = Segmenter(options)
     for source, target in pairs:
-        _advise_size(source, pixel_size, segmenter.model.card.pixel_size)
+        _advise(source, pixel_size, segmenter.model.card.pixel_size)
         job = iter_segment_file(source, target, options, segmenter=segmenter)
-        for path in follow(job, source.name):
+        for path in follow(job, source.name, _smaller_tile):
             say(f"wrote {path}")
 
 
@@ -83,8 +88,16 @@ def _segment_part(
     part = None if area is None else read_area(area)
     for source, target in pairs:
         job = iter_segment_part_file(source, target, options, plane=plane, area=part)
-        for path in follow(job, source.name):
+        for path in follow(job, source.name, _smaller_tile):
             say(f"wrote {path}")
+
+
+def _smaller_tile(report: Report) -> str | None:
+    """Say once that memory ran out; the smaller tile is kept."""
+    if "tile" not in report.values:
+        return None
+    side = report.values["tile"]
+    return f"note: memory ran out; going on with tiles of {side} pixels (--tile {side})"
 
 
 def read_area(text: str) -> tuple[int, int, int, int]:
@@ -98,18 +111,23 @@ def read_area(text: str) -> tuple[int, int, int, int]:
     return top, left, bottom, right
 
 
-def _targets(images: list[Path], output: Path) -> list[tuple[Path, Path]]:
+def _targets(images: list[Path], wanted: str) -> list[tuple[Path, Path]]:
     """Pair each input with its output file; all inputs must be there."""
+    output = Path(wanted)
+    is_folder = output.is_dir() or wanted.endswith(("/", "\\"))
     if missing := [str(image) for image in images if not image.exists()]:
         raise ValueError(f"there is no file or folder {', '.join(missing)}")
-    if output.suffix.lower() in (".tif", ".tiff") and not output.is_dir():
+    if output.suffix.lower() in (".tif", ".tiff") and not is_folder:
         if len(images) > 1:
             raise ValueError(
                 f"{len(images)} inputs need a folder as output, got the file {output}"
             )
         return [(images[0], output)]
-    if (output.suffix or output.is_file()) and not output.is_dir():
-        raise ValueError(f"output must be a .tif file or a folder, got {output}")
+    if output.is_file() or (output.suffix and not is_folder):
+        raise ValueError(
+            f"output must be a .tif file or a folder, got {output}; a / at its end "
+            "makes it a folder"
+        )
     names = [_name(image) for image in images]
     if len(set(names)) < len(names):
         raise ValueError(f"inputs of one run need different names, got {names}")
@@ -121,16 +139,41 @@ def _targets(images: list[Path], output: Path) -> list[tuple[Path, Path]]:
 
 def _name(image: Path) -> str:
     """What to call an input: "stack" for stack.tif, stack.ome.tif and stack/."""
+    from roteq_core.volumes import IMAGE_SUFFIXES
+
     if image.is_dir() and image.suffix != ".zarr":
         return image.resolve().name
-    return image.name.partition(".")[0] or image.stem
+    is_known = image.suffix.lower() in (*IMAGE_SUFFIXES, ".zarr")
+    stem = image.stem if is_known else image.name
+    return re.sub(r"(?<=.)\.ome$", "", stem, flags=re.IGNORECASE)
 
 
-def _advise_size(source: Path, given: float | None, wanted: float | None) -> None:
-    """Say so if the file knows that its pixels are not the model's."""
+def _check_apart(pairs: list[tuple[Path, Path]], options: SegmentOptions) -> None:
+    """Refuse runs that would write a file twice, or over another input."""
+    from roteq_core.segment import check_outputs, output_paths
+
+    seen: dict[Path, Path] = {}
+    for source, target in pairs:
+        paths = output_paths(target, options)
+        for other, _ in pairs:
+            check_outputs(other, paths)
+        for path in paths.values():
+            if path in seen:
+                raise ValueError(
+                    f"{path} would hold the results of both {seen[path]} and {source}: "
+                    "give them different names, or segment them one by one"
+                )
+            seen[path] = source
+
+
+def _advise(source: Path, given: float | None, wanted: float | None) -> None:
+    """Say so if the pixels are not the model's, or a folder was read as one stack."""
     from roteq_core.volumes import open_volume
 
-    size = open_volume(source).pixel_size_nm
+    volume = open_volume(source)
+    if volume.note:
+        say(f"note: {volume.note}")
+    size = volume.pixel_size_nm
     if given is None and size and wanted and not 0.8 < size / wanted < 1.25:
         say(
             f"note: {source.name} says that its pixels are {size:g} nm, the model was "

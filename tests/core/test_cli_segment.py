@@ -76,16 +76,31 @@ def test_file_that_knows_its_pixels_gets_advice(tmp_path, tiny_file, em):
         (["{tmp}/none.tif", "-o", "{tmp}/x.tif"], "there is no file or folder"),
         (["{stack}", "-o", "{stack}"], "must not be the input itself"),
         (["{stack}", "-o", "{tmp}/x.tif", "--model", "nano"], "no model 'nano'"),
-        (["{stack}", "-o", "{tmp}/x.tif", "--tile", "3"], "tile must lie in [16"),
+        (
+            ["{stack}", "-o", "{tmp}/x.tif", "--tile", "3"],
+            ": --tile must lie in [16",
+        ),
         (["{stack}", "-o", "{tmp}/x.tif", "--device", "tpu"], "must be one of"),
-        (["{stack}", "-o", "{tmp}/x.tif", "--tta", "0"], "turns must lie in [1"),
+        (["{stack}", "-o", "{tmp}/x.tif", "--tta", "0"], "error: --tta must lie in [1"),
         (["{stack}", "{tmp}/a/stack.tif", "-o", "{tmp}/out"], "different names"),
+        (["{stack}", "-o", "{tmp}/x.y"], "a / at its end makes it a folder"),
+        (["{stack}", "-o", "{stack}", "--plane", "0"], "must not be the input itself"),
+        (
+            ["{stack}", "{tmp}/stack_cells.tif", "-o", "{tmp}/out", "--cells"],
+            "would hold the results of both",
+        ),
+        (
+            ["{stack}", "{tmp}/out/stack_cells.tif", "-o", "{tmp}/out", "--cells"],
+            "must not be the input itself",
+        ),
     ],
 )
 def test_mistakes_are_said_in_a_sentence(stack_file, tiny_file, arguments, message):
     tmp = stack_file.parent
     (tmp / "a").mkdir()
-    (tmp / "a" / "stack.tif").write_bytes(stack_file.read_bytes())
+    (tmp / "out").mkdir()
+    for copy in ("a/stack.tif", "stack_cells.tif", "out/stack_cells.tif"):
+        (tmp / copy).write_bytes(stack_file.read_bytes())
     filled = [a.format(stack=stack_file, tmp=tmp) for a in arguments]
     if "--model" not in filled:
         filled += ["--model", str(tiny_file)]
@@ -95,3 +110,42 @@ def test_mistakes_are_said_in_a_sentence(stack_file, tiny_file, arguments, messa
     assert message in said(result)
     assert "Traceback" not in result.output
     assert not (tmp / "x.tif").exists()
+
+
+def test_names_keep_their_dots_and_a_slash_makes_a_folder(stack_file, tiny_file):
+    tmp = stack_file.parent
+    for name in ("a.b.1.tif", "a.b.2.tif"):
+        (tmp / name).write_bytes(stack_file.read_bytes())
+    output = tmp / "run1.0"
+    result = run(
+        tmp / "a.b.1.tif", tmp / "a.b.2.tif", "-o", f"{output}/", "--model", tiny_file
+    )
+    assert result.exit_code == 0, result.output
+    assert sorted(p.name for p in output.iterdir()) == ["a.b.1.tif", "a.b.2.tif"]
+
+
+def test_stacks_of_a_folder_are_named(stack_file, tiny_file):
+    folder = stack_file.parent / "both"
+    folder.mkdir()
+    for name in ("labels.tif", "volume.tif"):
+        (folder / name).write_bytes(stack_file.read_bytes())
+    result = run(folder, "-o", stack_file.parent / "x.tif", "--model", tiny_file)
+    assert "2 stacks (labels.tif, volume.tif) as one of 4 slices" in said(result)
+
+
+def test_halved_tile_is_told_once_and_kept(stack_file, tiny_file, monkeypatch):
+    from roteq_core import predict
+
+    fails = iter([True])
+    run_tile = predict._run_tile
+
+    def short_of_memory(*given):
+        if next(fails, False):
+            raise MemoryError
+        return run_tile(*given)
+
+    monkeypatch.setattr(predict, "_run_tile", short_of_memory)
+    output = stack_file.parent / "x.tif"
+    result = run(stack_file, "-o", output, "--model", tiny_file, "--tta", "2")
+    assert result.exit_code == 0, result.output
+    assert said(result).count("memory ran out; going on with tiles of 512") == 1

@@ -9,7 +9,7 @@ import tifffile
 
 from roteq_core.config import SegmentOptions
 from roteq_core.jobs import Report, drain
-from roteq_core.model import make_model
+from roteq_core.model import make_model, with_card
 from roteq_core.plane_writer import read_recipe
 from roteq_core.segment import (
     Segmenter,
@@ -20,6 +20,7 @@ from roteq_core.segment import (
 from roteq_core.volumes import open_volume
 
 ALL = SegmentOptions(device="cpu", cells=True, direction=True)
+CPU = SegmentOptions(device="cpu")
 
 
 def segment(model, image, options=ALL):
@@ -185,6 +186,50 @@ def test_files_hold_maps_recipe_and_pixel_size(stack_file, tiny_file, tiny_model
     plane = drain(segmenter.iter_plane(em.image[1], fitted))
     np.testing.assert_allclose(probability[1], plane.probability, atol=1e-6)
     np.testing.assert_allclose(direction[1, 0], plane.angle, atol=1e-6)
+
+
+def test_halved_tile_is_kept_for_the_next_planes(tiny_model, em, monkeypatch):
+    from roteq_core import predict
+
+    asked = []
+    plan = predict.plan_tiles
+
+    def planned(*size, tile, **more):
+        asked.append(tile)
+        return plan(*size, tile=tile, **more)
+
+    run_tile = predict._run_tile
+    fails = iter([True])
+
+    def short_of_memory(*given):
+        if next(fails, False):
+            raise MemoryError
+        return run_tile(*given)
+
+    monkeypatch.setattr(predict, "plan_tiles", planned)
+    monkeypatch.setattr(predict, "_run_tile", short_of_memory)
+    segmenter = Segmenter(replace(CPU, turns=2), tiny_model)
+    drain(segmenter.iter_plane(em.image[0], segmenter.normalization(em.image)))
+    assert asked == [1024, 512, 512]
+
+
+def test_pixel_size_needs_a_model_that_knows_its_own(stack_file, tiny_model):
+    options = replace(CPU, pixel_size_nm=8.0)
+    segmenter = Segmenter(options, with_card(tiny_model, pixel_size=None))
+    output = stack_file.parent / "x.tif"
+    job = iter_segment_file(stack_file, output, options, segmenter=segmenter)
+    with pytest.raises(ValueError, match=r"tiny does not know.*--pixel-size out"):
+        next(job)
+
+
+def test_distance_of_slices_is_kept(tmp_path, em, tiny_model):
+    about = {"unit": "nm", "spacing": 50.0, "axes": "ZYX"}
+    path = tmp_path / "s.tif"
+    tifffile.imwrite(path, em.image[:2], imagej=True, metadata=about)
+    segmenter = Segmenter(CPU, tiny_model)
+    job = iter_segment_file(path, tmp_path / "x.tif", CPU, segmenter=segmenter)
+    (written,) = drain(job)
+    assert open_volume(written).z_spacing_nm == 50
 
 
 def test_single_image_gives_images(tmp_path, em, tiny_file):

@@ -12,10 +12,12 @@ from roteq_core.model import make_model
 from roteq_core.net_config import MembraneNetConfig, TurningConfig
 from roteq_core.networks import build_network
 from roteq_core.normalize import fit_normalization
+from roteq_core.plane_writer import read_recipe
 from roteq_core.serving import (
     cut_cells,
     describe_model,
     iter_segment_part,
+    iter_segment_part_file,
     iter_segment_plane,
     warm_model,
 )
@@ -55,6 +57,18 @@ def test_part_of_a_file_is_normalized_like_the_whole(model_file, stack, tmp_path
     )
     expected = drain(iter_segment_plane((stack[2, 4:28, 8:40], normalization), options))
     np.testing.assert_allclose(part["probability"], expected["probability"], atol=1e-6)
+
+
+def test_part_is_written_with_the_hash_of_the_model(model_file, stack, tmp_path):
+    source = tmp_path / "em.tif"
+    tifffile.imwrite(source, stack, photometric="minisblack")
+    options = SegmentOptions(model=model_file)
+    job = iter_segment_part_file(source, tmp_path / "x.tif", options, plane=1)
+    (written,) = drain(job)
+    assert len(read_recipe(written)["model_hash"]) == 16
+    with pytest.raises(ValueError, match="must not be the input itself"):
+        drain(iter_segment_part_file(source, source, options))
+    assert (tifffile.imread(source) == stack).all()
 
 
 @pytest.mark.parametrize(
