@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -50,16 +50,14 @@ class Source:
 
     def read(self, index: Index, *, inverted: bool) -> tuple[np.ndarray, Normalization]:
         """Read a plane (H, W) and how to normalize it; slow, for a thread."""
-        center, spread = self._statistics
         plane = _gray(self.planes.read(index, self.area))
-        return plane, Normalization(center, spread, inverted)
+        return plane, replace(self._statistics, inverted=inverted)
 
     @cached_property
-    def _statistics(self) -> tuple[float, float]:
-        """Center and spread of the whole image, found once."""
+    def _statistics(self) -> Normalization:
+        """Center, spread and fill of the whole image, found once."""
         grays = _GrayStack(self.coarse)
-        fitted = fit_normalization(grays if grays.shape[:-2] else grays[()])
-        return fitted.center, fitted.spread
+        return fit_normalization(grays if grays.shape[:-2] else grays[()])
 
 
 class _GrayStack:

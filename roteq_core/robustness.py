@@ -19,6 +19,7 @@ from roteq_core.jobs import Job, Report
 from roteq_core.metrics import score_stack
 from roteq_core.model import Model
 from roteq_core.normalize import fit_normalization
+from roteq_core.polarity import TruthKind
 from roteq_core.resample import resample, scaled_shape
 from roteq_core.segment import Segmenter
 from roteq_core.turned import TurnedCopy
@@ -42,6 +43,8 @@ class Degradation:
         Pixels are so many times larger than the model's, and the user says so.
     turn : float
         Radians by which the image is turned; the result is turned back.
+    is_padded : bool
+        Whether the change puts a frame around the image, cut off from the result.
     """
 
     name: str
@@ -49,6 +52,7 @@ class Degradation:
     inverted: bool = False
     coarser: float = 1.0
     turn: float = 0.0
+    is_padded: bool = False
 
 
 def _same(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -87,6 +91,12 @@ def _stretched(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.asarray(np.clip(128 + 3 * 30 * image, 0, 255))
 
 
+def _framed(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Put a black frame around, as around aligned slices: half of all pixels."""
+    sides = [(round(0.2 * n), round(0.2 * n)) for n in image.shape]
+    return np.pad(image, sides, constant_values=-5)  # the least that there is
+
+
 DEGRADATIONS = (
     Degradation("as it is", _same),
     Degradation("turned by 90°", _same, turn=math.pi / 2),
@@ -98,6 +108,7 @@ DEGRADATIONS = (
     Degradation("gamma 0.5", _gamma(0.5)),
     Degradation("gamma 2", _gamma(2.0)),
     Degradation("shading of two spreads across", _shaded),
+    Degradation("black padding, half of all pixels", _framed, is_padded=True),
     Degradation("blur of 1 pixel", _blurred(1.0)),
     Degradation("blur of 2 pixels", _blurred(2.0)),
     Degradation("noise of half a spread", _noisy(0.5)),
@@ -117,6 +128,8 @@ def iter_robustness(
     *,
     degradations: tuple[Degradation, ...] = DEGRADATIONS,
     seed: int = 0,
+    truth_kind: TruthKind | None = None,
+    ignore: int | None = None,
 ) -> Job[list[dict[str, Any]]]:
     """Score a model on images made worse.
 
@@ -132,6 +145,8 @@ def iter_robustness(
     degradations : tuple of Degradation
     seed : int
         Of the noise.
+    truth_kind, ignore : optional
+        What the truth's values are; see `score_stack`.
 
     Returns
     -------
@@ -152,8 +167,17 @@ def iter_robustness(
             # Turned after fitting: the gray around a turned image is not its own.
             job = segmenter.iter_plane(copy.forward(plane), fitted)
             result = yield from _quietly(job, index, len(degradations))
-            planes.append(_upright(result.probability, copy, images.shape[1:]))
-        score = score_stack(np.stack(planes), truth, polarity="membranes")
+            found = result.probability
+            if worse.is_padded:
+                found = _unframed(found, images.shape[1:])
+            planes.append(_upright(found, copy, images.shape[1:]))
+        score = score_stack(
+            np.stack(planes),
+            truth,
+            polarity="membranes",
+            truth_kind=truth_kind,
+            ignore=ignore,
+        )
         rows.append(
             {
                 "change": worse.name,
@@ -163,6 +187,12 @@ def iter_robustness(
             }
         )
     return rows
+
+
+def _unframed(probability: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Cut off a frame of the same width at opposite sides."""
+    top, left = ((n - m) // 2 for n, m in zip(probability.shape, shape, strict=True))
+    return probability[top : top + shape[0], left : left + shape[1]]
 
 
 def _upright(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from roteq_core.cli.progress import follow, plain_errors
+from roteq_core.cli.progress import follow, plain_errors, say
 from roteq_core.slices import parse_slices
 
 
@@ -19,6 +20,12 @@ def robustness(
     truth: Path = typer.Argument(help="Its membranes, or labelled cells."),
     model: str = typer.Option("membranes", help="A shipped model's name, or a file."),
     slices: str | None = typer.Option(None, help="Slices to use, e.g. 24-29."),
+    truth_kind: str | None = typer.Option(
+        None, help="What values above 0 of the truth are: membranes, cells or labels."
+    ),
+    ignore: int | None = typer.Option(
+        None, help="Value of the truth that nobody labelled."
+    ),
     tta: int = typer.Option(1, help="Average over so many turned, mirrored copies."),
     device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
@@ -38,9 +45,21 @@ def robustness(
     chosen = parse_slices(slices, len(raw)) if slices else range(len(raw))
     loaded = load_model(model, task="membranes")
     wanted = tuple(d for d in DEGRADATIONS if d.coarser == 1 or loaded.card.pixel_size)
+    if left_out := [d.name for d in DEGRADATIONS if d not in wanted]:
+        say(
+            f"left out, because {loaded.card.name} does not know its pixel size: "
+            + "; ".join(left_out)
+        )
+    kind: Any = truth_kind
     options = SegmentOptions(model=model, turns=tta, device=device)  # type: ignore[arg-type]
     job = iter_robustness(
-        loaded, raw.read(chosen), true.read(chosen), options, degradations=wanted
+        loaded,
+        raw.read(chosen),
+        true.read(chosen),
+        options,
+        degradations=wanted,
+        truth_kind=kind,
+        ignore=ignore,
     )
     rows = follow(job, "robustness")
     if as_json:

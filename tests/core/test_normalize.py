@@ -80,3 +80,40 @@ def test_recipe_holds_plain_values():
         "spread": 2.0,
         "inverted": True,
     }
+
+
+def tissue(shape=(3, 120, 120)):
+    pixels = np.random.default_rng(0).normal(120, 20, shape)
+    return np.clip(pixels, 1, 254).astype(np.uint8)
+
+
+def framed(value):
+    padded = np.full((3, 200, 160), value, np.uint8)
+    padded[:, 40:160, :120] = tissue()
+    return padded
+
+
+@pytest.mark.parametrize("value", [0, 255])
+def test_padding_around_an_image_is_left_out(value):
+    inner = fit_normalization(tissue())
+    found = fit_normalization(framed(value))
+    assert (found.center, found.spread) == (inner.center, inner.spread)
+    scaled = found.apply(framed(value))
+    assert (scaled[:, 40:160, :120] == inner.apply(tissue())).all()
+    assert not scaled[:, :40].any()
+    assert not scaled[:, :, 120:].any()
+
+
+def test_blank_slices_of_a_stack_are_left_out():
+    stack = np.concatenate([tissue(), np.zeros((3, 120, 120), np.uint8)])
+    found = fit_normalization(stack)
+    assert found.center == fit_normalization(tissue()).center
+    assert not found.apply(stack)[3:].any()
+
+
+def test_dark_spots_and_saturated_pixels_are_no_padding():
+    image = tissue()
+    image[:, :10, :10] = 0  # small, at a corner
+    image[:, 50:100, 50:100] = 255  # large, but inside
+    image[:, 110::2, :] = 255  # many at the border, none of them solid
+    assert fit_normalization(image).fill is None

@@ -51,6 +51,23 @@ def test_table_has_a_row_for_each_change(tiny_model, em):
     assert 0 <= coarse <= 1
 
 
+def test_padding_around_images_changes_next_to_nothing(tiny_model, em):
+    truth = np.where(em.membranes[:1], 1, 0).astype(np.uint8)
+    truth[:, :8] = 9
+    names = ("as it is", "black padding, half of all pixels")
+    job = iter_robustness(
+        tiny_model,
+        em.image[:1],
+        truth,
+        CPU,
+        degradations=tuple(BY_NAME[name] for name in names),
+        truth_kind="membranes",
+        ignore=9,
+    )
+    same, padded = (row["v_rand"] for row in drain(job))
+    assert padded == pytest.approx(same, abs=0.05)
+
+
 def test_pixel_sizes_need_a_model_that_knows_its_own(tiny_model, em):
     lost = with_card(tiny_model, pixel_size=None)
     job = iter_robustness(
@@ -73,3 +90,17 @@ def test_command_refuses_stacks_that_differ(tmp_path, em, tiny_file):
     result = CliRunner().invoke(app, list(map(str, given)))
     assert result.exit_code == 1
     assert "must have the same shape" in " ".join(result.stderr.split())
+
+
+def test_command_names_the_rows_that_it_leaves_out(tmp_path, em, tiny_model):
+    import tifffile
+
+    with_card(tiny_model, pixel_size=None).save(tmp_path / "m.safetensors")
+    tifffile.imwrite(tmp_path / "a.tif", em.image[:1, :16, :16])
+    tifffile.imwrite(tmp_path / "b.tif", np.full((1, 16, 16), 7, np.uint8))
+    given = ["robustness", tmp_path / "a.tif", tmp_path / "b.tif", "--truth-kind"]
+    given += ["labels", "--ignore", 7, "--model", tmp_path / "m.safetensors"]
+    result = CliRunner().invoke(app, list(map(str, given)))
+    said = " ".join(result.stderr.split())
+    assert "left out, because tiny does not know its pixel size" in said
+    assert "pixels twice as large, told" in said
