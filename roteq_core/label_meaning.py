@@ -5,7 +5,8 @@
     membranes   above 0 is membrane, 0 is not
     cells       above 0 is cell, 0 is membrane
 
-In the last three a slice without any label was not labelled.
+In the last three a slice without any label was not labelled, unless a value stands for
+that.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ MEANINGS: dict[Meaning, str] = {
 PAINTED_MEMBRANE, PAINTED_CELL = 1, 2
 # One value that covers less than this may as well be the first strokes of a brush.
 SMALLEST_MASK_SHARE = 0.05
+# Of labels that cover everything, membrane has at least and at most this share.
+MEMBRANE_SHARES = (0.01, 0.45)
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,9 @@ class MembraneLabels:
     meaning: Decision
 
 
-def read_labels(labels: np.ndarray, meaning: Meaning | None = None) -> MembraneLabels:
+def read_labels(
+    labels: np.ndarray, meaning: Meaning | None = None, *, ignore: int | None = None
+) -> MembraneLabels:
     """Read membranes from labels.
 
     Parameters
@@ -55,23 +60,50 @@ def read_labels(labels: np.ndarray, meaning: Meaning | None = None) -> MembraneL
         Only slices that carry labels: others are taken as labelled nowhere.
     meaning : {"painted", "labels", "membranes", "cells"}, optional
         What the values mean; decided if not given.
+    ignore : int, optional
+        The value of pixels that nobody labelled.
     """
-    decided = decide_meaning(labels, meaning)
+    decided = decide_meaning(labels, meaning, ignore=ignore)
+    high = labels > 0
     if decided.value == "painted":
-        membranes, known = labels == PAINTED_MEMBRANE, labels > 0
-    else:
-        high = labels > 0
+        known = high
+    elif ignore is None:
         known = np.broadcast_to(high.any((1, 2), keepdims=True), labels.shape)
-        membranes = (high if decided.value == "membranes" else ~high) & known
-    return MembraneLabels(membranes, np.array(known), decided)
+    else:
+        known = np.ones(labels.shape, bool)
+    known = np.array(known) if ignore is None else known & (labels != ignore)
+    if decided.value == "painted":
+        membranes = labels == PAINTED_MEMBRANE
+    else:
+        membranes = high if decided.value == "membranes" else ~high
+    found = MembraneLabels(membranes & known, known, decided)
+    _check_share(found)
+    return found
 
 
-def decide_meaning(labels: np.ndarray, meaning: Meaning | None = None) -> Decision:
+def _check_share(found: MembraneLabels) -> None:
+    """Refuse shares that no membranes have, such as those of an image as labels."""
+    low, high = MEMBRANE_SHARES
+    if found.meaning.given or found.meaning.value == "painted":
+        return
+    share = found.membranes.sum() / max(int(found.known.sum()), 1)
+    if not low <= share <= high:
+        raise ValueError(
+            f"membrane must cover {low:.0%} to {high:.0%} of what is labelled, got "
+            f"{share:.1%}, read as {found.meaning.value} {found.meaning.reason}. Are "
+            "these labels? Say what they are if so"
+        )
+
+
+def decide_meaning(
+    labels: np.ndarray, meaning: Meaning | None = None, *, ignore: int | None = None
+) -> Decision:
     """Decide what label values mean; see the top of this file for the choices.
 
     Values 1 and 2 alone are painted. One value is membrane if it covers 5 to 40 % of
-    the labelled slices, and cell from 60 % on. More values are cells, with membrane
-    between them if that covers at most 40 %. Nothing else is decided.
+    the labelled slices, and cell from 60 % on. Three values or more are cells, with
+    membrane between them if that covers at most 40 %, and if none of them looks like
+    the mark of pixels that were not labelled. Nothing else is decided.
 
     Raises
     ------
@@ -86,6 +118,8 @@ def decide_meaning(labels: np.ndarray, meaning: Meaning | None = None) -> Decisi
         return Decision(meaning, "as told", given=True)
     labelled = labels[labels.any((1, 2))]
     values, counts = np.unique(labelled, return_counts=True)
+    if ignore is not None:
+        values, counts = values[values != ignore], counts[values != ignore]
     if not (values > 0).any():
         raise ValueError("nothing is labelled yet: paint 1 on membranes, 2 in cells")
     shares = dict(zip(values.tolist(), (counts / counts.sum()).tolist(), strict=True))
@@ -94,12 +128,30 @@ def decide_meaning(labels: np.ndarray, meaning: Meaning | None = None) -> Decisi
         return _painted(shares, empty)
     if len(shares) == 1:
         return _one_value(*next(iter(shares.items())))
+    _check_unlabelled_value(sorted(shares), labels.dtype)
     if empty > LARGEST_MEMBRANE_SHARE:
         raise ValueError(
             f"{len(shares)} values look like numbered cells, but 0 covers {empty:.0%}: "
             "say what the labels are; unlabelled and membrane cannot be told apart"
         )
     return Decision("labels", f"since it has {len(shares)} values")
+
+
+def _check_unlabelled_value(values: list[float], dtype: np.dtype) -> None:
+    """Refuse numbered cells among which a value may stand for "not labelled"."""
+    last = np.iinfo(dtype).max if dtype.kind in "iu" else 255
+    told = None
+    if values[0] < 0:
+        told = f"the value {values[0]:g} is below 0"
+    elif len(values) == 2:
+        told = f"{values[0]:g} and {values[1]:g} are few values for numbered cells"
+    elif values[-1] == last and values[-2] < last - 1:
+        told = f"the value {values[-1]:g} stands apart from the other labels"
+    if told is not None:
+        raise ValueError(
+            f"{told}: if it marks pixels that were not labelled, give it as the one to "
+            "ignore (--ignore); otherwise say what the labels are"
+        )
 
 
 def _painted(shares: dict[int, float], empty: float) -> Decision:

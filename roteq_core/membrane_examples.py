@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from roteq_core.label_meaning import PAINTED_MEMBRANE
-from roteq_core.polarity import TruthKind
+from roteq_core.label_meaning import Meaning, read_labels
 from roteq_core.run_folder import fingerprint
 from roteq_core.slices import held_out_slices
-from roteq_core.tasks.membrane_targets import membranes_from_labels
 from roteq_core.volumes import open_volume
 
 
@@ -32,7 +30,8 @@ class MembraneExamples:
     held_out : range
         Slices to validate on.
     description : dict
-        Plain values for run folder and card: sources, shapes, fingerprint.
+        Plain values for run folder and card: sources, shapes, how the labels were
+        read and why, fingerprint.
     """
 
     images: np.ndarray
@@ -47,7 +46,7 @@ def read_examples(
     labels: Path | str,
     *,
     held_out: str = "auto",
-    kind: TruthKind | Literal["painted"] | None = None,
+    kind: Meaning | None = None,
     ignore: int | None = None,
 ) -> MembraneExamples:
     """Read a stack and its labels from files or folders.
@@ -57,10 +56,9 @@ def read_examples(
     images, labels : path
         Anything that `open_volume` reads.
     held_out : str
-        "auto" (the last fifth), "none" or slices such as "24-29".
+        "auto" (the last fifth of those with labels), "none" or slices such as "24-29".
     kind : {"labels", "membranes", "cells", "painted"}, optional
-        What label values above 0 are; found out if not given. "painted": 1 is
-        membrane, 2 is not, and 0 was not labelled.
+        What label values above 0 are, see `label_meaning`; found out if not given.
     ignore : int, optional
         Label of pixels that nobody labelled.
     """
@@ -80,7 +78,10 @@ def read_examples(
             sources=(Path(images).name, Path(labels).name),
         )
     except ValueError as error:
-        raise ValueError(f"cannot train on {images} and {labels}: {error}") from error
+        hint = "" if kind else ". --label-kind says what the labels are"
+        raise ValueError(
+            f"cannot train on {images} and {labels}: {error}{hint}"
+        ) from error
 
 
 def make_examples(
@@ -88,7 +89,7 @@ def make_examples(
     labels: np.ndarray,
     *,
     held_out: str = "auto",
-    kind: TruthKind | Literal["painted"] | None = None,
+    kind: Meaning | None = None,
     ignore: int | None = None,
     sources: tuple[str, str] = ("images", "labels"),
 ) -> MembraneExamples:
@@ -101,21 +102,22 @@ def make_examples(
         )
     if ignore is not None and (labels == ignore).all():
         raise ValueError(f"every pixel has the ignored label {ignore}")
-    if kind == "painted":
-        membranes, known = labels == PAINTED_MEMBRANE, labels > 0
-    else:
-        membranes, known = membranes_from_labels(labels, kind, ignore=ignore)
+    found = read_labels(labels, kind, ignore=ignore)
+    membranes, known = found.membranes, found.known
     if not membranes.any() or not (known & ~membranes).any():
         raise ValueError(
             f"the labels in {sources[1]} must show membranes and cells; only values "
             f"{np.unique(labels)[:8].tolist()} were found"
         )
-    held = held_out_slices(held_out, len(images))
+    labelled = [z for z in range(len(known)) if (known[z] & ~membranes[z]).any()]
+    held = held_out_slices(held_out, len(images), labelled)
     description = {
         "images": sources[0],
         "labels": sources[1],
         "shape": list(images.shape),
         "held_out": [held.start, held.stop - 1] if held else None,
+        "labels_read_as": found.meaning.value,
+        "labels_read_because": found.meaning.reason,
         "labelled_share": round(float(known.mean()), 4),
         "membrane_share": round(float(membranes.sum() / known.sum()), 4),
         "fingerprint": fingerprint(images, membranes, known, np.asarray(held)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 
 def parse_slices(text: str, count: int) -> range:
@@ -16,7 +17,9 @@ def parse_slices(text: str, count: int) -> range:
     return range(start, stop)
 
 
-def held_out_slices(text: str, count: int) -> range:
+def held_out_slices(
+    text: str, count: int, labelled: Sequence[int] | None = None
+) -> range:
     """Choose the slices to validate on, one block at the end or as told.
 
     Parameters
@@ -24,13 +27,24 @@ def held_out_slices(text: str, count: int) -> range:
     text : str
         "auto" for the last fifth, "none", or slices such as "24-29".
     count : int
-        Slices of the stack. A single one is trained on and never held out.
+        Slices of the stack.
+    labelled : sequence of int, optional
+        Those that carry labels, ascending; all if not given. A single one is trained
+        on and never held out.
     """
-    if text == "none" or (text == "auto" and count == 1):
+    known = range(count) if labelled is None else labelled
+    if text == "none" or (text == "auto" and len(known) < 2):
         return range(0)
     if text == "auto":
-        return range(count - max(1, count // 5), count)
+        return range(known[-max(1, len(known) // 5)], known[-1] + 1)
     held = parse_slices(text, count)
-    if len(held) == count:
-        raise ValueError(f"no slice is left to train on: {text} is all {count} slices")
+    if all(z in held for z in known):
+        raise ValueError(
+            f"no slice is left to train on: {text} is all {len(known)} with labels"
+        )
+    if not any(z in held for z in known):
+        raise ValueError(
+            f"the held-out slices {text} carry no label: choose some of "
+            f"{known[0]}…{known[-1]} with --held-out"
+        )
     return held

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from roteq_core.card import find_model, read_card
 from roteq_core.card_text import CardText
 from roteq_core.config import TrainConfig
 from roteq_core.device import choose_device
@@ -28,6 +29,8 @@ from roteq_core.net_config import (
 from roteq_core.run_folder import keep_log, read_run, start_run
 from roteq_core.tasks.membranes import MembraneTask, predict_plane
 from roteq_core.train import Trained, iter_train, load_trained
+
+_SCORES = ("v_rand", "v_info", "direction_deg", "pixels_right")
 
 
 def iter_train_membranes(
@@ -65,6 +68,9 @@ def iter_train_membranes(
     start: dict[str, Tensor] | None = None
     if start_from is not None:
         network, start = weights_of(start_from, "membranes")
+        _check_network(network, start_from)
+        size = card.pixel_size_nm or read_card(find_model(start_from)).pixel_size
+        card = replace(card, pixel_size_nm=size)
     folder = Path(folder) if folder else run_folder_of(output)
     asked = {
         "task": "membranes",
@@ -84,6 +90,14 @@ def iter_train_membranes(
     return output
 
 
+def _check_network(network: Any, start_from: Path | str) -> None:
+    if not isinstance(network, MembraneNetConfig):
+        raise ValueError(
+            f"a training starts from a network with turning filters, such as "
+            f"membranes; {start_from} is a {type(network).__name__}"
+        )
+
+
 def run_folder_of(output: Path | str) -> Path:
     """Where the run of a model goes unless told otherwise."""
     output = Path(output)
@@ -96,7 +110,7 @@ def save_unfinished(folder: Path | str, output: Path | str) -> Path:
     trained = load_trained(folder, network)
     last = trained.log[-1]
     scores: dict[str, Any] = {"unfinished": True}
-    scores |= {k: last[k] for k in ("v_rand", "v_info", "direction_deg") if k in last}
+    scores |= {k: last[k] for k in _SCORES if k in last}
     model_of_run(folder, trained, scores).save(output)
     return Path(output)
 
@@ -133,14 +147,22 @@ def model_of_run(folder: Path | str, trained: Trained, scores: dict[str, Any]) -
 def score_held_out(
     task: MembraneTask, network: nn.Module, device: torch.device
 ) -> dict[str, Any]:
-    """Score a network as `roteq score` does, for its card."""
+    """Score a network as `roteq score` does, for its card.
+
+    Sparse labels do not tell whole cells apart: then it is the share of labelled pixels
+    that are right, membrane and cell counting alike.
+    """
     if not task.held_out:
         return {}
     network.to(device).eval()
     maps = [predict_plane(network, task.images[z], device) for z in task.held_out]
+    slices = f"{task.held_out[0]}-{task.held_out[-1]}"
+    if task.is_sparse:
+        right = task.pixels_right(maps, task.held_out)
+        return {"slices": slices, "pixels_right": round(right, 5)}
     result, direction = task.score(maps)
     return {
-        "slices": f"{task.held_out[0]}-{task.held_out[-1]}",
+        "slices": slices,
         "v_rand": round(result.v_rand, 5),
         "v_info": round(result.v_info, 5),
         "threshold": result.threshold,

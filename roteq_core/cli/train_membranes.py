@@ -22,7 +22,9 @@ def membranes(
         "laptop", help="quick (2 min on two cores), laptop (10-15 min) or best (hours)."
     ),
     held_out: str = typer.Option(
-        "auto", help="Slices to validate on, e.g. 24-29; auto: the last fifth; none."
+        "auto",
+        help="Slices to validate on, e.g. 24-29; auto: the last fifth of those with "
+        "labels; none.",
     ),
     label_kind: str | None = typer.Option(
         None,
@@ -69,6 +71,8 @@ def membranes(
     )
     from roteq_core.volumes import open_volume
 
+    if start_from is not None and width is not None:
+        _check_width(start_from, width)
     network, train = membrane_preset(
         preset,
         width=width,
@@ -84,9 +88,13 @@ def membranes(
     examples = read_examples(
         images, labels, held_out=held_out, kind=kind, ignore=ignore
     )
+    for path in (images, labels):
+        if note := open_volume(path).note:
+            say(f"note: {note}")
     size = pixel_size or open_volume(images).pixel_size_nm
     card = CardText(name or output.stem, about, data, terms, pixel_size_nm=size)
     run = folder or run_folder_of(output)
+    say(_labels_line(examples.description))
     say(_plan(examples.description, train.steps, run))
     job = iter_train_membranes(
         examples,
@@ -106,6 +114,25 @@ def membranes(
     path = follow(job, "training", _epoch_line, keep)
     say(f"wrote {path}")
     _show_scores(path)
+
+
+def _check_width(start_from: str, width: int) -> None:
+    """Refuse another width than that of the model to start from."""
+    from roteq_core.card import find_model, read_card
+
+    found = read_card(find_model(start_from)).networks[0].get("width")
+    if width != found:
+        raise ValueError(
+            f"--width must be that of the model to start from, {start_from}, which is "
+            f"{found}, got {width}: leave it out"
+        )
+
+
+def _labels_line(data: dict[str, Any]) -> str:
+    from roteq_core.label_meaning import MEANINGS
+
+    meaning, reason = data["labels_read_as"], data["labels_read_because"]
+    return f"{data['labels']} is read as {MEANINGS[meaning]} ({reason})"
 
 
 def _plan(data: dict[str, Any], steps: int, run: Path) -> str:
@@ -128,6 +155,6 @@ def _show_scores(path: Path) -> None:
     from roteq_core.card import read_card
 
     scores = read_card(path).scores
-    for key in ("v_rand", "v_info", "pixel_error", "direction_deg"):
+    for key in ("v_rand", "v_info", "pixel_error", "direction_deg", "pixels_right"):
         if scores.get(key) is not None:
             typer.echo(f"{key:14} {scores[key]:.4f}")

@@ -14,7 +14,7 @@ from scipy import ndimage
 from skimage.morphology import skeletonize
 
 from roteq_core.direction import membrane_direction
-from roteq_core.polarity import TruthKind, decide_truth
+from roteq_core.label_meaning import Meaning, read_labels
 
 INSIDE, CENTER, BESIDE, IGNORED = 0, 1, 2, 3
 
@@ -58,7 +58,8 @@ def membrane_targets(
     ----------
     membranes : bool array of shape (H, W)
     known : bool array of shape (H, W), optional
-        Where the labels may be trusted; the rest is ignored.
+        Where there are labels; the rest is ignored, and so is the rim of what is
+        known: whether a membrane goes on or lies beside it is not known there.
     """
     membranes = np.asarray(membranes, dtype=bool)
     skeleton = skeletonize(membranes)  # type: ignore[no-untyped-call]
@@ -73,7 +74,8 @@ def membrane_targets(
     angle, weight = membrane_direction(membranes)
     weight = np.where(classes == CENTER, weight, 0)
     axes = np.stack([weight * np.cos(2 * angle), weight * np.sin(2 * angle)])
-    if known is not None:
+    if known is not None and not known.all():
+        known = _without_rim(known)
         classes[~known] = IGNORED
         skeleton = skeleton & known
         axes = axes * known
@@ -82,16 +84,25 @@ def membrane_targets(
     )
 
 
+def _without_rim(known: np.ndarray) -> np.ndarray:
+    """Take the rim from known areas; strokes too narrow to have an inside stay."""
+    inner = ndimage.distance_transform_edt(known) > BESIDE_WIDTH
+    if not inner.any():
+        return known
+    is_wide = ndimage.distance_transform_edt(~inner) <= 1.5 * BESIDE_WIDTH  # corners
+    return np.asarray(inner | (known & ~is_wide))
+
+
 def membranes_from_labels(
-    labels: np.ndarray, kind: TruthKind | None = None, *, ignore: int | None = None
+    labels: np.ndarray, kind: Meaning | None = None, *, ignore: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Read membranes and what is known from binary or numbered labels.
+    """Read membranes and what is known from labels; see `read_labels`.
 
     Parameters
     ----------
-    labels : array of shape (..., H, W)
+    labels : array of shape (H, W) or (Z, H, W)
         Binary membranes or cells, or numbered cells with 0 between them.
-    kind : {"labels", "membranes", "cells"}, optional
+    kind : {"labels", "membranes", "cells", "painted"}, optional
         What values above 0 are; decided by a stated rule if not given.
     ignore : int, optional
         The value of pixels that nobody labelled.
@@ -100,8 +111,6 @@ def membranes_from_labels(
     -------
     (membranes, known) : bool arrays of the same shape
     """
-    known = np.ones(labels.shape, bool) if ignore is None else labels != ignore
-    decided = decide_truth(labels, kind, ignore=ignore).value
-    high = labels > 0
-    membranes = high if decided == "membranes" else ~high
-    return membranes & known, known
+    stack = labels if labels.ndim == 3 else labels[None]
+    found = read_labels(stack, kind, ignore=ignore)
+    return found.membranes.reshape(labels.shape), found.known.reshape(labels.shape)

@@ -61,6 +61,9 @@ def test_files_become_a_model_with_a_card_and_a_run(data):
         data, *QUICK, "--start-from", data / "model.safetensors", "--folder", data / "b"
     )
     assert started.exit_code == 0, started.output
+    assert "labels.tif is read as numbered cells" in said(started)
+    # The pixel size of the model that it starts from is that of the new one.
+    assert read_card(data / "model.safetensors").pixel_size == 4
 
 
 def test_stop_leaves_the_model_so_far(data, monkeypatch):
@@ -94,6 +97,9 @@ def test_stop_leaves_the_model_so_far(data, monkeypatch):
         ({}, ["--start-from", "nano"], "there is no model 'nano'"),
         ({}, ["--width", "99"], "width must lie in"),
         ({}, ["--ignore", "5", "--label-kind", "cats"], "must be one of"),
+        ({"labels": "images.tif"}, [], "--label-kind says what the labels are"),
+        ({}, ["--start-from", "plain-membranes"], "is a PlainNetConfig"),
+        ({}, ["--start-from", "membranes", "--width", "7"], "which is 2, got 7"),
     ],
 )
 def test_mistakes_are_said_in_a_sentence(data, files, arguments, message):
@@ -102,3 +108,14 @@ def test_mistakes_are_said_in_a_sentence(data, files, arguments, message):
     assert said(result).rpartition("error: ")[2]
     assert message in said(result)
     assert not (data / "model.safetensors").exists()
+
+
+def test_sparse_labels_are_scored_by_pixels(data, em):
+    labels = np.zeros((3, 64, 64), np.uint8)
+    labels[:, :20] = np.where(em.membranes[:3, :20], 1, 2)
+    tifffile.imwrite(data / "painted.tif", labels)
+    result = run(data, *QUICK, labels="painted.tif")
+    assert result.exit_code == 0, result.output
+    assert "painted: 1 is membrane" in said(result)
+    scores = read_card(data / "model.safetensors").scores
+    assert set(scores) == {"slices", "pixels_right"}

@@ -53,6 +53,13 @@ def numbered(share_of_zero):
     return labels
 
 
+def marked(labels):
+    """Mark pixels that nobody labelled, by the last value of their type."""
+    labels = labels.astype(np.uint8)
+    labels[..., -20:] = 255
+    return labels
+
+
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
@@ -60,6 +67,9 @@ def numbered(share_of_zero):
         (only(1, 0.02), r"only label, 1, covers 2\.0%.*also 2 in cells"),
         (only(7, 0.5), "or say what the label is"),
         (numbered(0.7), "0 covers 70%.*cannot be told apart"),
+        (numbered(0.1) - 2, r"the value -2 is below 0.*\(--ignore\)"),
+        (only(7, 0.5) + 1, "1 and 8 are few values for numbered cells.*--ignore"),
+        (marked(numbered(0.1)), "255 stands apart from the other labels.*--ignore"),
         (only(1, 0.5) + 2 * (only(1, 0.5) == 0), "painted or numbered cells"),
     ],
 )
@@ -72,3 +82,19 @@ def test_what_was_told_is_not_questioned():
     assert decide_meaning(only(1, 0.02), "membranes").given
     with pytest.raises(ValueError, match="must be one of"):
         decide_meaning(only(1, 0.02), "cats")
+
+
+def test_ignored_value_is_neither_counted_nor_known():
+    labels = marked(only(1, 0.2))
+    found = read_labels(labels, ignore=255)
+    assert found.meaning.value == "membranes"
+    assert (found.known == (labels != 255)).all()
+    assert (found.membranes == (labels == 1)).all()
+
+
+@pytest.mark.parametrize("low", [0, 1])
+def test_images_are_no_labels(low):
+    image = np.random.default_rng(0).integers(low, 200, (2, 64, 64), dtype=np.uint8)
+    with pytest.raises(ValueError, match=r"membrane must cover 1% to 45%.*got 0\.\d%"):
+        read_labels(image)
+    assert read_labels(image, "labels").meaning.given

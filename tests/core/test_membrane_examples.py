@@ -55,6 +55,24 @@ def test_partial_labels_are_kept_apart(em):
     assert found.description["labelled_share"] == pytest.approx(20 / 64, abs=1e-3)
 
 
+def test_reading_of_the_labels_is_described(em):
+    told = make_examples(em.image, em.cells).description
+    assert told["labels_read_as"] == "labels"
+    assert "values" in told["labels_read_because"]
+
+
+def test_files_that_are_no_labels_are_refused_with_the_way_out(tmp_path, em):
+    tifffile.imwrite(tmp_path / "a.tif", em.image)
+    with pytest.raises(ValueError, match=r"Are these labels\?.*--label-kind"):
+        read_examples(tmp_path / "a.tif", tmp_path / "a.tif")
+
+
+def test_slices_without_labels_are_not_held_out(em):
+    labels = em.cells.copy()
+    labels[3:] = 0
+    assert make_examples(em.image, labels).held_out == range(2, 3)
+
+
 def test_single_slice_is_trained_on_whole(em):
     found = make_examples(em.image[0], em.cells[0])
     assert found.images.shape == (1, 64, 64)

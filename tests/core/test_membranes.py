@@ -52,6 +52,21 @@ def test_unlabelled_pixels_are_not_asked_about():
     assert targets.skeleton[20:].any()
 
 
+def test_rim_of_what_is_known_is_not_asked_about():
+    known = np.zeros((40, 48), bool)
+    known[:, :30] = True  # a membrane may follow at once
+    targets = membrane_targets(np.zeros((40, 48), bool), known)
+    assert (targets.classes[:, :26] == INSIDE).all()
+    assert (targets.classes[:, 26:] == IGNORED).all()
+
+
+def test_narrow_strokes_are_asked_about_whole():
+    known = np.zeros((40, 48), bool)
+    known[10:16, 5:40] = True
+    targets = membrane_targets(np.zeros((40, 48), bool), known)
+    assert ((targets.classes == INSIDE) == known).all()
+
+
 def test_slice_without_membranes_is_all_inside():
     targets = membrane_targets(np.zeros((16, 16), bool))
     assert (targets.classes == INSIDE).all()
