@@ -42,7 +42,7 @@ _SUMMARIES = {
 _LIMITS = (
     "Trained on one kind of tissue and one microscope. Expects dark membranes (say "
     "that they are inverted otherwise) and about 4 nm pixels (give the pixel size "
-    "otherwise). Scores on images made worse are under scores, robustness: "
+    "otherwise). Scores of the single network on images made worse are on its card: "
 )
 
 
@@ -70,7 +70,7 @@ def iter_ship_membranes(
     recipes : mapping of int to TrainConfig
         By the width of the network; one of width 2 is the single model.
     degradations : tuple of Degradation
-        For the table of robustness.
+        For the table of robustness, which is made for the single network.
     turns : int
         Test-time turns that are scored besides a single look.
 
@@ -100,6 +100,7 @@ def iter_ship_membranes(
         ENSEMBLE: combine_models(list(parts.values()), name=ENSEMBLE),
     }
     tensor = yield from iter_structure_tensor(examples)
+    worse = yield from _iter_worse(models[SINGLE], examples, degradations)
     paths = {}
     for name, model in models.items():
         scores = yield from iter_score_model(model, examples)
@@ -107,9 +108,11 @@ def iter_ship_membranes(
         scores[f"turns_{turns}"] = yield from iter_score_model(
             model, examples, turns=turns
         )
-        scores["robustness"] = yield from _iter_worse(model, examples, degradations)
+        if name == SINGLE:
+            scores["robustness"] = worse
         paths[name] = folder / f"{name}.safetensors"
-        _described(model, name, examples, scores).save(paths[name])
+        limits = _LIMITS + _worst(worse)
+        _described(model, name, examples, scores, limits).save(paths[name])
     return paths
 
 
@@ -129,7 +132,11 @@ def _iter_worse(
 
 
 def _described(
-    model: Model, name: str, examples: MembraneExamples, scores: dict[str, Any]
+    model: Model,
+    name: str,
+    examples: MembraneExamples,
+    scores: dict[str, Any],
+    limits: str,
 ) -> Model:
     held = examples.held_out
     return with_card(
@@ -139,7 +146,7 @@ def _described(
         data=f"{ISBI_DATA}; slices {held[0]}-{held[-1]} were held out, and not used "
         "for choosing weights",
         terms=ISBI_TERMS,
-        limits=_LIMITS + _worst(scores["robustness"]),
+        limits=limits,
         scores=scores,
     )
 
