@@ -132,9 +132,10 @@ def _open_tiff(path: Path) -> Volume:
         planes = TiffPlanes(path)
     except (tifffile.TiffFileError, OSError, IndexError, TypeError) as error:
         raise ValueError(f"cannot read the TIFF {path}: {error}") from error
+    depth, height, width = planes.shape[:3]
     return Volume(
         path,
-        planes.shape[:3],
+        (depth, height, width),
         planes.dtype,
         planes.pixel_size_nm,
         planes,
