@@ -25,6 +25,7 @@ MEANINGS: dict[Meaning, str] = {
     "membranes": "above 0 is membrane, 0 is not",
     "cells": "above 0 is cell, 0 is membrane",
 }
+APART = 8  # steps from the next label, for the largest one to mean something else
 PAINTED_MEMBRANE, PAINTED_CELL = 1, 2
 # One value that covers less than this may as well be the first strokes of a brush.
 SMALLEST_MASK_SHARE = 0.05
@@ -145,7 +146,7 @@ def _check_unlabelled_value(values: list[float], dtype: np.dtype) -> None:
         told = f"the value {values[0]:g} is below 0"
     elif len(values) == 2:
         told = f"{values[0]:g} and {values[1]:g} are few values for numbered cells"
-    elif values[-1] == last and values[-2] < last - 1:
+    elif values[-1] == last and values[-2] < last - APART:
         told = f"the value {values[-1]:g} stands apart from the other labels"
     if told is not None:
         raise ValueError(
