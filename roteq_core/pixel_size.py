@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import tifffile
 
-_NM_PER_UNIT = {
+NM_PER_UNIT = {
     "nm": 1.0,
     "nanometer": 1.0,
     "micron": 1e3,
@@ -44,7 +44,7 @@ def zarr_pixel_size(multiscale: dict[str, Any]) -> float | None:
     with contextlib.suppress(KeyError, IndexError, TypeError, AttributeError):
         changes = multiscale["datasets"][0]["coordinateTransformations"]
         scale = next(c["scale"][-1] for c in changes if c["type"] == "scale")
-        return float(scale) * _NM_PER_UNIT[multiscale["axes"][-1]["unit"]]
+        return float(scale) * NM_PER_UNIT[multiscale["axes"][-1]["unit"]]
     return None
 
 
@@ -59,7 +59,7 @@ def _ome(tif: tifffile.TiffFile) -> float | None:
     for element in ElementTree.fromstring(tif.ome_metadata).iter():
         if element.tag.endswith("Pixels"):
             unit = element.get("PhysicalSizeXUnit", "\u00b5m")  # OME's default
-            return float(element.attrib["PhysicalSizeX"]) * _NM_PER_UNIT[unit]
+            return float(element.attrib["PhysicalSizeX"]) * NM_PER_UNIT[unit]
     return None
 
 
@@ -68,7 +68,7 @@ def _imagej(tif: tifffile.TiffFile) -> float | None:
     if not unit:
         return None
     unit = str(unit).replace("\\u00B5", "\u00b5").replace("\\u00b5", "\u00b5")
-    return _NM_PER_UNIT[unit] / _pixels_per_unit(tif)
+    return NM_PER_UNIT[unit] / _pixels_per_unit(tif)
 
 
 def _plain(tif: tifffile.TiffFile) -> float | None:

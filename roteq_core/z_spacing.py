@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import tifffile
 
-from roteq_core.pixel_size import _NM_PER_UNIT
+from roteq_core.pixel_size import NM_PER_UNIT
 
 
 def tiff_z_spacing(tif: tifffile.TiffFile) -> float | None:
@@ -31,7 +31,7 @@ def zarr_z_spacing(multiscale: dict[str, Any]) -> float | None:
         z = names.index("z") if "z" in names else len(names)
         changes = multiscale["datasets"][0]["coordinateTransformations"]
         scale = next(c["scale"][z] for c in changes if c["type"] == "scale")
-        return float(scale) * _NM_PER_UNIT[multiscale["axes"][z]["unit"]]
+        return float(scale) * NM_PER_UNIT[multiscale["axes"][z]["unit"]]
     return None
 
 
@@ -46,11 +46,11 @@ def _ome(tif: tifffile.TiffFile) -> float | None:
     for element in ElementTree.fromstring(tif.ome_metadata).iter():
         if element.tag.endswith("Pixels"):
             unit = element.get("PhysicalSizeZUnit", "\u00b5m")  # OME's default
-            return float(element.attrib["PhysicalSizeZ"]) * _NM_PER_UNIT[unit]
+            return float(element.attrib["PhysicalSizeZ"]) * NM_PER_UNIT[unit]
     return None
 
 
 def _imagej(tif: tifffile.TiffFile) -> float | None:
     found = tif.imagej_metadata or {}
     unit = str(found["unit"]).replace("\\u00B5", "\u00b5").replace("\\u00b5", "\u00b5")
-    return float(found["spacing"]) * _NM_PER_UNIT[unit]
+    return float(found["spacing"]) * NM_PER_UNIT[unit]
