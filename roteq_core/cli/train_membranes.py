@@ -19,7 +19,7 @@ def membranes(
         ..., "--output", "-o", help="The model: a .safetensors file."
     ),
     preset: str = typer.Option(
-        "laptop", help="quick (2 min on two cores), laptop (10-15 min) or best (hours)."
+        "laptop", help="quick (2 min on two cores), laptop (10-15 min) or best (1 h)."
     ),
     held_out: str = typer.Option(
         "auto",
