@@ -116,8 +116,9 @@ def read_card(path: Path | str) -> ModelCard:
 
 
 def shipped_models() -> dict[str, Path]:
-    """Names and files of the models that come with the package."""
-    return {path.stem: path for path in sorted(WEIGHTS.glob("*.safetensors"))}
+    """Names and files of the models that come with the package, in order of names."""
+    models = {path.stem: path for path in WEIGHTS.glob("*.safetensors")}
+    return dict(sorted(models.items()))
 
 
 def find_model(name_or_path: Path | str) -> Path:

@@ -79,6 +79,11 @@ def test_models_are_found_by_name_and_by_path(tiny_file, monkeypatch):
         find_model("nano")
 
 
+def test_a_single_network_is_offered_before_its_ensemble():
+    names = list(shipped_models())
+    assert names.index("membranes") + 1 == names.index("membranes-ensemble")
+
+
 def test_shipped_cards_are_whole():
     for name, path in shipped_models().items():
         card = read_card(path)
