@@ -6,6 +6,7 @@ Each pair computes the same to float rounding, which is checked before it is tim
 from __future__ import annotations
 
 import functools
+import unittest.mock
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 
 from benchmarks.measure import Effort, interleaved_minima
 from benchmarks.results import Results
+from roteq_core import fused
 from roteq_core.fused import CPU_STRIP, Pooling, fused_conv_pool
 from roteq_core.jobs import drain
 from roteq_core.layers import RotConv
@@ -38,6 +40,7 @@ def measure_tried(results: Results, side: int, effort: Effort) -> None:
         "1×1 layer, 20 to 10 fields": one_by_one(20, 10, side),
         "1×1 layer, 8 fields to 16 magnitudes": one_by_one(8, 16, side, "magnitude"),
         "layer, 10 to 8 fields, 9×9, to predict": convolutions(side),
+        "layer, 10 to 8 fields, 9×9, terms": blocks(side),
         f"membrane network, {2 * side}², tiles of {side}": windows(side),
     }
     for name, ways in comparisons.items():
@@ -93,6 +96,19 @@ def convolutions(side: int) -> Ways:
         "direct": _pooled(layer, field, replace(pooling, method="direct")),
     }
     return _agreeing(ways)
+
+
+def blocks(side: int) -> Ways:
+    """A layer's forward: with the terms there are, or with full blocks of maps."""
+    layer = RotConv(10, 8, 9).eval()
+    field = torch.randn(1, 10, 2, side, side)
+    forward = _pooled(layer, field, replace(_pooling(layer), method="direct"))
+
+    def half_empty() -> object:
+        with unittest.mock.patch.object(fused, "BLOCKS", {}):
+            return forward()
+
+    return _agreeing({"as they are": half_empty, "full blocks": forward})
 
 
 def windows(side: int) -> Ways:

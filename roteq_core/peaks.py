@@ -92,8 +92,8 @@ def find_winners(
     limit = rule.tolerance * _with_bias(top, bias).abs()
     if noise is not None:
         limit = torch.maximum(limit, noise)
-    across, left, right = _beside(y, row, len(trig), rule)
-    is_flat = _where_flat(middle, top - across <= limit, limit, rule)
+    alike, left, right = _beside(y, row, len(trig), rule)
+    is_flat = _where_flat(middle, top - alike <= limit, limit, rule)
     if left is None or right is None:
         return Winners(top, row, is_flat)
     bend = (top + top).sub_(left).sub_(right)
@@ -108,7 +108,13 @@ def _around(count: int, rule: PoolRule) -> Tensor:
     """
     if not rule.angles.cyclic:
         return torch.arange(count)
-    return torch.arange(-1, count + max(1, count // 4)) % count
+    return torch.arange(-1, count + _alike(count, rule)) % count
+
+
+def _alike(count: int, rule: PoolRule) -> int:
+    """Steps from the winner to a response that is alike where no orientation wins."""
+    fourfold = rule.angles.cyclic and count % 4 == 0
+    return count // 4 if fourfold else 1
 
 
 def find_maximum(y: Tensor) -> tuple[Tensor, Tensor]:
@@ -134,17 +140,19 @@ def find_maximum(y: Tensor) -> tuple[Tensor, Tensor]:
 def _beside(
     y: Tensor, row: Tensor, count: int, rule: PoolRule
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-    """Responses a quarter turn away from the winner, and beside it if wanted."""
-    at, quarter = row[None], max(1, count // 4)
+    """Responses `_alike` steps from the winner, and before and after it if wanted."""
+    at, steps = row[None], _alike(count, rule)
     if rule.angles.cyclic:
-        places = [(y[n:], at) for n in (1 + quarter, 0, 2)]
+        places = [(y[n:], at) for n in (1 + steps, 0, 2)]
     else:
         left, right = neighbors(count, False, y.device)
-        places = [(y, n) for n in ((at + quarter) % count, left[at], right[at])]
+        places = [(y, n) for n in (right[at], left[at], right[at])]
     if not rule.refines:
         return places[0][0].gather(0, places[0][1])[0], None, None
-    across, before, after = (rows.gather(0, n)[0] for rows, n in places)
-    return across, before, after
+    before, after = (rows.gather(0, n)[0] for rows, n in places[1:])
+    if steps == 1:
+        return after, before, after
+    return places[0][0].gather(0, places[0][1])[0], before, after
 
 
 def _where_flat(
@@ -152,8 +160,8 @@ def _where_flat(
 ) -> Tensor | None:
     """Where no orientation wins, as `is_flat` says.
 
-    It looks closer only where that may be: where the winner is not above the response
-    a quarter turn away.
+    It looks closer only where that may be: where the winner is not above a response
+    that would be alike.
     """
     if len(y) == 1 or not maybe.any():
         return None

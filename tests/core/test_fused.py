@@ -305,3 +305,46 @@ def test_gradients_are_the_same_when_autocast_covers_backward_too():
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=covered):
             grads.append(torch.autograd.grad(loss, x)[0])
     torch.testing.assert_close(*grads)
+
+
+class TestFullBlocks:
+    """Terms that are zero fill up the blocks that a processor convolves at once."""
+
+    @pytest.fixture(autouse=True)
+    def wide_processor(self, monkeypatch):
+        monkeypatch.setattr(
+            torch.backends.cpu, "get_cpu_capability", lambda: "wide", raising=True
+        )
+        monkeypatch.setattr(fused, "BLOCKS", {"wide": 16})
+
+    @pytest.mark.parametrize(
+        ("filters", "terms", "full"),
+        [(8, 11, 12), (8, 13, 14), (4, 13, 16), (6, 13, 13), (16, 5, 5)],
+    )
+    def test_no_more_blocks_than_before(self, filters, terms, full):
+        trig = torch.zeros(16, terms)
+        assert fused._full_terms(torch.zeros(1), trig, filters) == full
+        blocks = -(-filters * terms // 16)
+        assert -(-filters * full // 16) == blocks
+
+    def test_other_precisions_are_left_alone(self):
+        trig = torch.zeros(16, 11, dtype=torch.float64)
+        assert fused._full_terms(trig, trig, 8) == 11
+
+    @pytest.mark.parametrize("orientations", [16, 17])
+    def test_same_result(self, orientations, monkeypatch):
+        torch.manual_seed(0)
+        made = RotConv(3, 8, 5, orientations=orientations, path="fused").eval()
+        x = torch.randn(1, 3, 2, 20, 23)
+        with torch.inference_mode():
+            filled = made(x)
+            seen = []
+            true = fused._with_terms
+            monkeypatch.setattr(
+                fused, "_with_terms", lambda b, t, n: seen.append(n) or true(b, t, n)
+            )
+            made(x)
+            monkeypatch.setattr(fused, "BLOCKS", {})
+            plain = made(x)
+        assert seen[0] > seen[1]
+        torch.testing.assert_close(filled, plain, rtol=1e-5, atol=1e-6)
