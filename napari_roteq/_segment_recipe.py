@@ -80,6 +80,7 @@ def _command(
         "turns": "--tta",
         "threshold": "--threshold",
         "pixel_size_nm": "--pixel-size",
+        "join": "--join",
     }
     for name, flag in flags.items():
         value = getattr(options, name)
@@ -88,6 +89,8 @@ def _command(
     for name in ("cells", "direction", "inverted"):
         if getattr(options, name):
             words.append(f"--{name}")
+    if not options.close:
+        words.append("--no-close")
     if "plane" in part:
         words += ["--plane", str(part["plane"])]
     if "area" in part:

@@ -81,6 +81,14 @@ class TrainConfig:
         low=0,
         high=1,
     )
+    freeze: float = option(
+        0.0,
+        "Freeze",
+        "Share of the last steps in which normalizations keep their statistics, "
+        "as they do when images are predicted.",
+        low=0,
+        high=1,
+    )
     patience: int = option(
         0,
         "Patience",
@@ -114,7 +122,10 @@ class TrainConfig:
         check_options(self)
 
 
-JOIN_WIDTH = 3.0  # pixels, chosen on slices that were trained on
+# Pixels, chosen on slices that were trained on.
+JOIN_WIDTH = 3.0
+# A membrane probability: see "Cells" in docs/metrics.md.
+CELL_THRESHOLD = 0.6
 
 
 @dataclass(frozen=True)
@@ -136,7 +147,11 @@ class SegmentOptions:
     cells: bool = option(False, "Cells", "Also cut out cells.", advanced=False)
     direction: bool = option(False, "Direction", "Also the direction of membranes.")
     threshold: float = option(
-        0.5, "Threshold", "Membrane strength that parts two cells.", low=0.0, high=1.0
+        CELL_THRESHOLD,
+        "Threshold",
+        "Membrane strength that parts two cells.",
+        low=0.0,
+        high=1.0,
     )
     pixel_size_nm: float | None = option(
         None, "Pixel size", "Nanometers; resampled to the model's.", low=0.01, high=1e5
@@ -148,6 +163,11 @@ class SegmentOptions:
         "Pixels by which membranes go on along their direction; 0: as they were found.",
         low=0,
         high=20,
+    )
+    close: bool = option(
+        True,
+        "Close walls",
+        "Bring each piece of membrane half way to the strength of its whole wall.",
     )
 
     def __post_init__(self) -> None:

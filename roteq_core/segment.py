@@ -26,6 +26,7 @@ from roteq_core.resample import resample, scaled_shape
 from roteq_core.tasks.membranes import axis_angle, membrane_maps
 from roteq_core.turned import turned_copies
 from roteq_core.volumes import open_volume
+from roteq_core.walls import iter_close_walls
 
 # Pixel sizes further from the model's are a mistake, such as a wrong unit.
 LARGEST_ZOOM = 8
@@ -101,6 +102,8 @@ class Segmenter:
         size = scaled_shape(image.shape, self._zoom())
         maps = yield from self._average(resample(image, size))
         maps[0] = join_gaps(maps[0], maps[1], maps[2], self.options.join)
+        if self.options.close:
+            maps[0] = yield from _closing(np.clip(maps[0], 0, 1))
         return self._finish(np.stack([resample(m, image.shape) for m in maps]))
 
     def check_pixel_size(self) -> None:
@@ -126,12 +129,10 @@ class Segmenter:
     def _average(self, image: np.ndarray) -> Job[np.ndarray]:
         """Mean maps (3, H, W) over networks and copies: probability, cos 2θ, sin 2θ."""
         total = np.zeros((3, *image.shape), np.float32)
-        views = [
-            (n, c)
-            for n in self.model.networks
-            for c in turned_copies(self.options.turns)
-        ]
-        for done, (network, copy) in enumerate(views):
+        copies = list(turned_copies(self.options.turns))
+        members = zip(self.model.networks, self.model.shares, strict=True)
+        views = [(n, share / len(copies), c) for n, share in members for c in copies]
+        for done, (network, share, copy) in enumerate(views):
             job = iter_predict_maps(
                 network,
                 copy.forward(image)[None],
@@ -140,7 +141,7 @@ class Segmenter:
                 device=self.device,
             )
             maps = yield from self._one_view(job, done, len(views))
-            total += copy.backward(maps, image.shape) / len(views)
+            total += copy.backward(maps, image.shape) * np.float32(share)
         return total
 
     def _one_view(self, job: Job[np.ndarray], part: int, parts: int) -> Job[np.ndarray]:
@@ -164,6 +165,17 @@ class Segmenter:
                 result.probability, threshold=self.options.threshold
             )
         return result
+
+
+def _closing(probability: np.ndarray) -> Job[np.ndarray]:
+    """Close walls, with reports that do not count: the tiles are done."""
+    job = iter_close_walls(probability)
+    while True:
+        try:
+            report = next(job)
+        except StopIteration as end:
+            return np.asarray(end.value)
+        yield Report(report.total, report.total, report.text)
 
 
 def iter_segment_planes(

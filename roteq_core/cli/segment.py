@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from roteq_core.cli.progress import follow, plain_errors, say
-from roteq_core.config import JOIN_WIDTH
+from roteq_core.config import CELL_THRESHOLD, JOIN_WIDTH
 
 if TYPE_CHECKING:
     from roteq_core.config import SegmentOptions
@@ -29,7 +29,7 @@ def segment(
     cells: bool = typer.Option(False, "--cells", help="Also write cells."),
     direction: bool = typer.Option(False, "--direction", help="Also write directions."),
     threshold: float = typer.Option(
-        0.5, help="Membrane strength that parts two cells."
+        CELL_THRESHOLD, help="Membrane strength that parts two cells."
     ),
     pixel_size: float | None = typer.Option(
         None, help="Nanometers per pixel; resampled to the model's."
@@ -38,6 +38,9 @@ def segment(
     join: float = typer.Option(
         JOIN_WIDTH,
         help="Pixels by which membranes go on along their direction; 0: not.",
+    ),
+    close: bool = typer.Option(
+        True, help="Bring pieces of membrane half way to the strength of their wall."
     ),
     plane: int | None = typer.Option(None, help="Only this plane, counted from 0."),
     area: str | None = typer.Option(
@@ -63,6 +66,7 @@ def segment(
         pixel_size_nm=pixel_size,
         inverted=inverted,
         join=join,
+        close=close,
     )
     pairs = _targets(images, output)
     _check_apart(pairs, options)

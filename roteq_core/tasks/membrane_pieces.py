@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from roteq_core.augment import as_batch, random_intensity, random_warp
 from roteq_core.config import TrainConfig
 from roteq_core.direction import direction_error, membrane_direction
-from roteq_core.gap_joining import join_gaps
 from roteq_core.jobs import Job, Report, drain
 from roteq_core.labelled_stack import Piece
 from roteq_core.metrics import MembraneScore, score_stack
@@ -21,6 +20,7 @@ from roteq_core.networks import MembraneMaps
 from roteq_core.predict import iter_predict_maps
 from roteq_core.tasks.membrane_loss import membrane_loss
 from roteq_core.tasks.membrane_targets import CENTER, IGNORED, membrane_targets
+from roteq_core.walls import mend_membranes
 
 # What pixels without a label are called while scoring.
 UNKNOWN = 255
@@ -246,11 +246,11 @@ def raw_maps(network: nn.Module, image: Tensor) -> Tensor:
 def plane_maps(raw: np.ndarray) -> Maps:
     """Give probability, axial angle and strength (H, W) from `raw_maps`.
 
-    Gaps are joined, as `roteq segment` does.
+    Membranes are mended, as `roteq segment` does.
     """
     scores, (cos2, sin2) = raw[:-2], raw[-2:]
     powers = np.exp(scores - scores.max(0))
-    probability = join_gaps(powers[CENTER] / powers.sum(0), cos2, sin2)
+    probability = mend_membranes(powers[CENTER] / powers.sum(0), cos2, sin2)
     return probability, axis_angle(cos2, sin2), np.hypot(cos2, sin2)
 
 

@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from roteq_core.gap_joining import join_gaps
 from roteq_core.jobs import drain
 from roteq_core.labelled_stack import Piece
 from roteq_core.net_config import MembraneNetConfig
@@ -32,6 +31,7 @@ from roteq_core.tasks.membrane_targets import (
     membrane_targets,
     membranes_from_labels,
 )
+from roteq_core.walls import mend_membranes
 
 __all__ = [
     "CENTER",
@@ -106,12 +106,12 @@ def predict_plane(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Predict a normalized plane (H, W): probability, axial angle and strength.
 
-    Gaps are joined, as `roteq segment` does.
+    Membranes are mended, as `roteq segment` does.
     """
     job = iter_predict_maps(network, image[None], membrane_maps, device=device)
     probability, cos2, sin2 = drain(job)
     return (
-        join_gaps(probability, cos2, sin2),
+        mend_membranes(probability, cos2, sin2),
         axis_angle(cos2, sin2),
         np.hypot(cos2, sin2),
     )

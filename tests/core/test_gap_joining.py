@@ -74,7 +74,9 @@ def test_segmenting_joins_unless_told_not_to(tiny_model):
     plane = np.random.default_rng(3).random((48, 48)).astype(np.float32)
     found = {}
     for join in (0.0, 3.0):
-        segmenter = Segmenter(SegmentOptions(join=join, direction=True), tiny_model)
+        segmenter = Segmenter(
+            SegmentOptions(join=join, close=False, direction=True), tiny_model
+        )
         job = segmenter.iter_plane(plane, segmenter.normalization(plane[None]))
         found[join] = drain(job)
     raw, joined = found[0.0], found[3.0]

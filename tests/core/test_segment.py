@@ -6,10 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import tifffile
+import torch
 
 from roteq_core.config import SegmentOptions
 from roteq_core.jobs import Report, drain
-from roteq_core.model import make_model, with_card
+from roteq_core.model import Model, combine_models, make_model, with_card
+from roteq_core.networks import build_network
 from roteq_core.plane_writer import read_recipe
 from roteq_core.segment import (
     Segmenter,
@@ -92,9 +94,24 @@ def test_ensemble_is_the_mean_of_its_networks(tiny_model, em):
     np.testing.assert_allclose(one.probability, two.probability, atol=1e-6)
 
 
+def test_networks_of_an_ensemble_count_by_their_shares(tiny_model, em):
+    image = em.image[0, :32, :32]
+    torch.manual_seed(7)
+    other = build_network(tiny_model.networks[0].config).eval()
+    second = Model([other], tiny_model.card)
+    as_found = replace(ALL, join=0, close=False)
+    one, two = (
+        segment(model, image, as_found).probability for model in (tiny_model, second)
+    )
+    assert np.abs(one - two).max() > 1e-3
+    both = combine_models([tiny_model, second], name="both", shares=[1, 3])
+    found = segment(both, image, as_found).probability
+    np.testing.assert_allclose(found, one / 4 + 3 * two / 4, atol=1e-6)
+
+
 def test_test_time_turns_average_turned_copies(tiny_model, em):
     image = em.image[0, :40, :32]
-    as_found = replace(ALL, join=0)  # gaps are joined in the mean alone
+    as_found = replace(ALL, join=0, close=False)  # the mean alone is mended
     mirrored = segment(tiny_model, image[:, ::-1], as_found).probability[:, ::-1]
     mean = (segment(tiny_model, image, as_found).probability + mirrored) / 2
     two = segment(tiny_model, image, replace(as_found, turns=2))

@@ -45,3 +45,8 @@ def test_model_is_named_with_its_hash(recipe_of):
 def test_image_without_a_file_cannot_be_named(recipe_of):
     with pytest.raises(ValueError, match="opened from a file"):
         recipe_of("whole stack", path=None).as_cli()
+
+
+def test_what_is_not_mended_is_said(recipe_of):
+    words = recipe_of("whole stack", join=0.0, close=False).as_cli()
+    assert words.endswith("--join 0.0 --no-close")
