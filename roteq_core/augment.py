@@ -17,6 +17,9 @@ from torch import Tensor
 
 from roteq_core.config import TrainConfig
 
+# Pixels over which the shading of a crop rises and falls.
+SHADING_WIDTH = 80
+
 
 @dataclass(frozen=True)
 class Warp:
@@ -105,7 +108,7 @@ def random_warp(
     line = (np.arange(size) - (size - 1) / 2) * zoom
     y, x = np.meshgrid(line, line, indexing="ij")
     if config.elastic and not exact:
-        bend = _smooth_noise(size, rng) * config.elastic
+        bend = _smooth_noise((2, size, size), rng) * config.elastic
         y, x = y + bend[0], x + bend[1]
     if mirrored:
         x = -x
@@ -117,26 +120,39 @@ def random_warp(
     )
 
 
-def _smooth_noise(size: int, rng: np.random.Generator) -> np.ndarray:
-    """Two smooth random maps (2, S, S) of about unit size, bending over ~40 pixels."""
-    knots = max(2, size // 40 + 2)
-    coarse = torch.from_numpy(rng.standard_normal((1, 2, knots, knots)))
-    smooth = F.interpolate(
-        coarse, size=(size, size), mode="bicubic", align_corners=True
-    )
+def _smooth_noise(
+    shape: tuple[int, ...], rng: np.random.Generator, width: int = 40
+) -> np.ndarray:
+    """Smooth random maps (C, H, W) of about unit size, bending over `width` pixels."""
+    count, *sides = shape
+    knots = [max(2, side // width + 2) for side in sides]
+    coarse = torch.from_numpy(rng.standard_normal((1, count, *knots)))
+    smooth = F.interpolate(coarse, size=sides, mode="bicubic", align_corners=True)
     return smooth[0].numpy()
 
 
 def random_intensity(
     image: np.ndarray, strength: float, rng: np.random.Generator
 ) -> np.ndarray:
-    """Change contrast, brightness, gamma, sharpness and noise of a normalized image."""
+    """Change contrast, brightness, gamma, shading, sharpness and noise.
+
+    Parameters
+    ----------
+    image : float32 array of shape (C, H, W)
+        Normalized.
+    strength : float
+        0 changes nothing.
+    rng : numpy Generator
+    """
     if not strength:
         return image
     out = image * math.exp(rng.normal() * 0.15 * strength)
     out = out + rng.normal() * 0.15 * strength
     bend = rng.normal() * 0.1 * strength  # a soft gamma
     out = out + bend * (out**2 - 1) / 2
+    if rng.random() < 0.5:  # thickness and staining change within a slice
+        shape = (1, *image.shape[-2:])
+        out = out + _smooth_noise(shape, rng, SHADING_WIDTH) * 0.3 * strength
     if rng.random() < 0.3 * strength:
         out = blur(out, rng.uniform(0.3, 0.9))
     if rng.random() < 0.5 * strength:

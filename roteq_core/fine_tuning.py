@@ -9,7 +9,7 @@ from torch import Tensor
 
 from roteq_core.model import load_model
 from roteq_core.rebase import rebased_weights
-from roteq_core.training_run import TrainingError
+from roteq_core.training_rules import TrainingError
 
 
 def weights_of(

@@ -39,14 +39,24 @@ MEMBRANE_PRESETS: dict[str, Preset[MembraneNetConfig]] = {
         "To see whether labels and images go together: about 2 minutes on two cores.",
         MembraneNetConfig(width=1),
         TrainConfig(
-            steps=400, crop=128, epoch_steps=50, learning_rate=1e-2, patience=5
+            steps=400,
+            crop=128,
+            epoch_steps=50,
+            learning_rate=1e-2,
+            patience=5,
+            freeze=0.3,
         ),
     ),
     "laptop": Preset(
         "A useful model in about 10 minutes on two cores.",
         MembraneNetConfig(width=2),
         TrainConfig(
-            steps=1200, crop=160, epoch_steps=100, learning_rate=8e-3, patience=6
+            steps=1200,
+            crop=160,
+            epoch_steps=100,
+            learning_rate=8e-3,
+            patience=6,
+            freeze=0.3,
         ),
     ),
     "best": Preset(
@@ -60,6 +70,7 @@ MEMBRANE_PRESETS: dict[str, Preset[MembraneNetConfig]] = {
             patience=12,
             elastic=2.0,
             intensity=0.6,
+            freeze=0.3,
         ),
     ),
 }

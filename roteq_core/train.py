@@ -18,13 +18,13 @@ from roteq_core.config import TrainConfig
 from roteq_core.device import choose_device
 from roteq_core.jobs import Job
 from roteq_core.networks import build_network
-from roteq_core.training_run import (
+from roteq_core.training_rules import (
     Task,
     TrainingError,
-    TrainingRun,
     learning_rate_at,
     load_weights,
 )
+from roteq_core.training_run import TrainingRun
 
 __all__ = [
     "Task",

@@ -132,7 +132,7 @@ def model_of_run(folder: Path | str, trained: Trained, scores: dict[str, Any]) -
         limits=text["limits"],
         training={
             "recipe": asked["train"],
-            "start_from": asked["start_from"],
+            "start_from": asked["start_from"] and Path(asked["start_from"]).name,
             "data": asked["data"],
             "normalization": "per image: median and 5th to 95th percentile",
             "steps": log[-1]["step"] if log else 0,

@@ -30,7 +30,7 @@ from roteq_core.run_folder import (
 )
 from roteq_core.train import Trained, iter_train, load_trained
 from roteq_core.train_request import TrainRequest, request_from_dict
-from roteq_core.training_run import Task
+from roteq_core.training_rules import Task
 
 MODEL = "model.safetensors"
 BEST = "best.safetensors"

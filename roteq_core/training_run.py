@@ -7,13 +7,12 @@ was stopped or killed goes on as if nothing had happened. `train` is the public 
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,39 +21,20 @@ from torch import Tensor, nn
 from roteq_core.checkpoint import read_checkpoint, restore_optimizer, save_checkpoint
 from roteq_core.config import TrainConfig
 from roteq_core.jobs import Job, Report
+from roteq_core.training_rules import (
+    Task,
+    TrainingError,
+    check_same,
+    epoch_text,
+    learning_rate_at,
+    load_weights,
+    set_training,
+)
 
 PATIENT = 1.0  # seconds without a report after which one is due
 DIVERGED = 4.0  # times the lowest loss of an epoch, for
 IN_A_ROW = 3  # epochs
 NEAR_ZERO = 0.5  # counts as the size of a loss about or below zero, if it is smaller
-
-
-class TrainingError(ValueError):
-    """Training cannot go on; the message says why and what to do."""
-
-
-class Task(Protocol):
-    """What is particular to a training: data, loss and validation.
-
-    A task may also have ``iter_validate``, validation as a job, and ``refresh``, which
-    is called before each epoch and says whether the data have changed.
-    """
-
-    network: Any
-
-    def batch(self, config: TrainConfig, rng: np.random.Generator) -> dict[str, Tensor]:
-        """Draw a batch."""
-        ...
-
-    def loss(
-        self, network: nn.Module, batch: dict[str, Tensor]
-    ) -> tuple[Tensor, dict[str, float]]:
-        """Give the loss and its parts."""
-        ...
-
-    def validate(self, network: nn.Module, device: torch.device) -> dict[str, Any]:
-        """Score held-out data; ``score`` is what matters, higher is better."""
-        ...
 
 
 class TrainingRun:
@@ -93,9 +73,9 @@ class TrainingRun:
         except ValueError as error:
             raise TrainingError(f"there is nothing to resume: {error}") from error
         record = found.record
-        _check_same(record["config"], asdict(self.config), but="device")
+        check_same(record["config"], asdict(self.config), but="device")
         if "network" in record:
-            _check_same(record["network"], asdict(self.task.network))
+            check_same(record["network"], asdict(self.task.network))
         load_weights(self.network, found.weights)
         restore_optimizer(self.optimizer, found.optimizer)
         self.average = {k: v.to(self.device) for k, v in found.average.items()}
@@ -124,7 +104,7 @@ class TrainingRun:
                 if done + 1 < steps and (done % 5 == 4 or self._is_due()):
                     yield self._report(f"loss {parts['loss']:.4f}", {})
             row = yield from self._finish_epoch(losses, before - start)
-            yield self._report(_epoch_text(row), row)
+            yield self._report(epoch_text(row), row)
             self._check_diverged()
 
     def _forget_best(self) -> None:
@@ -152,7 +132,7 @@ class TrainingRun:
         batch = {name: value.to(self.device) for name, value in batch.items()}
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate_at(self.step, self.config)
-        self.network.train()
+        set_training(self.network, self.step, self.config)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.config.seed * 1_000_003 + self.step)
             with self._precision():
@@ -297,41 +277,3 @@ class TrainingRun:
         elif self.averaged:
             self.network.load_state_dict(self.average)
         self.network.eval()
-
-
-def _check_same(before: dict[str, Any], now: dict[str, Any], but: str = "") -> None:
-    """Refuse to go on with other options; tuples come back from JSON as lists."""
-    now = json.loads(json.dumps(now))
-    changed = sorted(k for k in {*before, *now} if before.get(k) != now.get(k))
-    if changed := [k for k in changed if k != but]:
-        told = [f"{k} (was {before.get(k)!r}, now {now.get(k)!r})" for k in changed]
-        raise TrainingError(
-            "a run is resumed with the options it had; these differ: " + ", ".join(told)
-        )
-
-
-def learning_rate_at(step: int, config: TrainConfig) -> float:
-    """One-cycle schedule: a linear rise, then half a cosine down to a hundredth."""
-    rise = max(1, round(config.steps * config.warmup))
-    if step < rise:
-        return config.learning_rate * (0.1 + 0.9 * step / rise)
-    progress = (step - rise) / max(1, config.steps - rise)
-    fall = 0.01 + 0.99 * (1 + math.cos(math.pi * progress)) / 2
-    return config.learning_rate * fall
-
-
-def _epoch_text(row: dict[str, Any]) -> str:
-    hidden = ("seconds", "score")
-    numbers = {k: v for k, v in row.items() if isinstance(v, float) and k not in hidden}
-    shown = [f"{k} {v:.4f}" for k, v in numbers.items()]
-    return ", ".join(shown)
-
-
-def load_weights(network: nn.Module, weights: dict[str, Tensor]) -> None:
-    """Give a network weights, or say that they are another one's."""
-    try:
-        network.load_state_dict(weights)
-    except RuntimeError as error:
-        raise TrainingError(
-            f"the weights to start from do not fit this network: {error}"
-        ) from error

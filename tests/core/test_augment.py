@@ -114,6 +114,19 @@ def test_intensity_changes_values_and_not_the_type():
     assert not np.allclose(changed, image)
 
 
+def test_shading_rises_and_falls_slowly_across_a_crop():
+    flat = np.zeros((1, 160, 160), np.float32)
+    shaded = [random_intensity(flat, 1.0, np.random.default_rng(n)) for n in range(40)]
+    # Averaged over patches, so that noise hardly counts.
+    patches = np.stack(shaded).reshape(40, 8, 20, 8, 20).mean((2, 4))
+    spread = patches.std((1, 2))
+    uneven = spread > 0.05
+    assert 8 < uneven.sum() < 32  # about half of the crops
+    steps = np.abs(np.diff(patches[uneven], axis=1)).mean()
+    far = np.abs(patches[uneven][:, 0] - patches[uneven][:, 4]).mean()
+    assert far > 1.5 * steps
+
+
 def test_blur_spares_the_maps_from_each_other():
     maps = np.zeros((2, 9, 9))
     maps[0, 4, 4] = 1

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import subprocess
 import sys
 import textwrap
@@ -21,6 +22,7 @@ from roteq_core.train import (
     learning_rate_at,
     load_trained,
 )
+from roteq_core.training_rules import set_training
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -400,3 +402,30 @@ def test_learning_rate_rises_then_falls_to_a_hundredth():
     assert (np.diff(rates[:20]) > 0).all()
     assert (np.diff(rates[20:]) < 0).all()
     assert rates[100] == pytest.approx(0.01)
+
+
+def test_frozen_normalizations_keep_their_statistics_in_the_last_steps(task):
+    seen = []
+
+    def watched(network, batch):
+        seen.append(network.norms[0].running_variance.clone())
+        return MembraneTask.loss(task, network, batch)
+
+    task.loss = watched
+    half = replace(QUICK, freeze=0.5)
+    trained = drain(iter_train(task, half))
+    changed = [not torch.equal(a, b) for a, b in itertools.pairwise(seen)]
+    assert changed == [True] * 3 + [False] * 2
+    assert torch.equal(weights(trained)["norms.0.running_variance"], seen[-1])
+
+
+def test_a_frozen_step_sees_what_prediction_sees(task, tiny_config):
+    network = build_network(tiny_config)
+    image = torch.randn(1, 1, 32, 32, generator=torch.Generator().manual_seed(0))
+    for norm in network.norms:
+        norm.running_variance.fill_(0.3)
+    set_training(network, 3, replace(QUICK, freeze=0.5))
+    frozen = network(image).scores
+    assert torch.equal(frozen, network.eval()(image).scores)
+    set_training(network, 2, replace(QUICK, freeze=0.5))
+    assert not torch.allclose(frozen, network(image).scores)

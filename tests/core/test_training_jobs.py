@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from roteq_core.car_examples import CarFrame, hold_out_cars, load_frames
+from roteq_core.car_examples import CarFrame, load_frames
 from roteq_core.card import read_card
 from roteq_core.card_text import CardText
 from roteq_core.checkpoint import read_checkpoint
 from roteq_core.config import TrainConfig
+from roteq_core.held_cars import hold_out_cars
 from roteq_core.jobs import drain
 from roteq_core.labelled_stack import make_stack
 from roteq_core.model import load_model

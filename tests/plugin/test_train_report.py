@@ -11,7 +11,8 @@ from napari_roteq._train_report import (
     progress_text,
     stack_lines,
 )
-from roteq_core.car_examples import CarFrame, hold_out_cars
+from roteq_core.car_examples import CarFrame
+from roteq_core.held_cars import hold_out_cars
 from roteq_core.labelled_stack import make_stack
 from roteq_core.normalize import fit_normalization
 from roteq_core.synthetic import em_stack
