@@ -26,6 +26,7 @@ from roteq_core.networks import count_parameters
 
 SELF_TEST_SIZE = 64
 SELF_TEST_TOLERANCE = 1e-2
+SHARES = "shares"  # the entry of a card's settings
 
 
 @dataclass
@@ -34,6 +35,17 @@ class Model:
 
     networks: list[nn.Module]
     card: ModelCard
+
+    @property
+    def shares(self) -> list[float]:
+        """How much each network counts in a mean, as the card says; alike otherwise."""
+        given = self.card.settings.get(SHARES, [1.0] * len(self.networks))
+        if len(given) != len(self.networks) or not all(share > 0 for share in given):
+            raise ModelFileError(
+                f"the model {self.card.name} must have a share above 0 for each of its "
+                f"{len(self.networks)} networks, got {given}"
+            )
+        return [share / sum(given) for share in given]
 
     def to(self, device: torch.device | str) -> Model:
         """Move all networks."""
@@ -178,16 +190,47 @@ def with_card(model: Model, **changes: Any) -> Model:
     return Model(model.networks, dataclasses.replace(model.card, **changes))
 
 
-def combine_models(models: Sequence[Model], *, name: str, summary: str = "") -> Model:
+def combine_models(
+    models: Sequence[Model],
+    *,
+    name: str,
+    summary: str = "",
+    shares: Sequence[float] | None = None,
+) -> Model:
     """Make an ensemble of models for the same task.
 
     Their networks stand side by side and their predictions are averaged. Data, terms
     and limits of the parts are all named once; each part's training and scores are kept
     under its name.
+
+    Parameters
+    ----------
+    models : sequence of Model
+    name, summary : str
+        Of the ensemble.
+    shares : sequence of float, optional
+        How much each model counts; all alike if not given.
     """
     if len(models) < 2:
         raise ValueError(f"an ensemble needs at least two models, got {len(models)}")
-    cards = [model.card for model in models]
+    wanted = [1.0] * len(models) if shares is None else list(shares)
+    if len(wanted) != len(models) or not all(share > 0 for share in wanted):
+        raise ValueError(
+            f"an ensemble needs a share above 0 for each of {len(models)} models, "
+            f"got {wanted}"
+        )
+    counted = [
+        share * part
+        for share, model in zip(wanted, models, strict=True)
+        for part in model.shares
+    ]
+    cards = [
+        dataclasses.replace(
+            model.card,
+            settings={k: v for k, v in model.card.settings.items() if k != SHARES},
+        )
+        for model in models
+    ]
     for entry in ("task", "pixel_size", "pixel_unit", "settings"):
         found = [getattr(card, entry) for card in cards]
         if any(value != found[0] for value in found):
@@ -200,7 +243,10 @@ def combine_models(models: Sequence[Model], *, name: str, summary: str = "") -> 
         summary=summary or f"Ensemble of {', '.join(card.name for card in cards)}.",
         pixel_size=cards[0].pixel_size,
         pixel_unit=cards[0].pixel_unit,
-        settings=cards[0].settings,
+        settings={
+            **cards[0].settings,
+            **({} if len(set(counted)) == 1 else {SHARES: counted}),
+        },
         data=_each_once(card.data for card in cards),
         terms=_each_once(card.terms for card in cards),
         limits=_each_once(card.limits for card in cards),

@@ -23,6 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from roteq_core import angles
+from roteq_core.car_sizes import DEFAULT_LENGTH_PX
 from roteq_core.card import shipped_models
 from roteq_core.config import OrientOptions
 from roteq_core.device import choose_device
@@ -32,7 +33,7 @@ from roteq_core.image_turning import central_disc, turn_image
 from roteq_core.jobs import Job, Report, drain
 from roteq_core.model import Model
 from roteq_core.normalize import Normalization
-from roteq_core.orient import DEFAULT_LENGTH_PX, iter_headings
+from roteq_core.orient import iter_headings
 from roteq_core.resample import resample
 from roteq_core.serving import Area, warm_model
 from roteq_core.tasks.car_crops import image_maps, make_pyramid
@@ -208,8 +209,11 @@ def _map_change(model: Model, square: np.ndarray, device: torch.device) -> Chang
 
     def answer(seen: Tensor) -> Tensor:
         with torch.inference_mode():
-            found = [_map_of(network, seen[None]) for network in model.networks]
-        return torch.stack(found).mean(0)
+            found = [
+                share * _map_of(network, seen[None])
+                for network, share in zip(model.networks, model.shares, strict=True)
+            ]
+        return torch.stack(found).sum(0)
 
     upright = answer(image)
     inside = central_disc(upright.shape, _SHARE * side / canvas).to(device)

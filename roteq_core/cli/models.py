@@ -64,6 +64,9 @@ def combine(
     output: Path = typer.Option(..., "--output", "-o", help="A .safetensors file."),
     name: str | None = typer.Option(None, help="What to call it; the file's name."),
     summary: str = typer.Option("", help="One sentence for the list of models."),
+    share: list[float] | None = typer.Option(
+        None, help="How much a model counts, once for each, in their order."
+    ),
 ) -> None:
     """Make an ensemble, whose predictions are averaged, of several models."""
     from roteq_core.model import combine_models, load_model
@@ -74,6 +77,7 @@ def combine(
         [load_model(model) for model in models],
         name=name or output.stem,
         summary=summary,
+        shares=share or None,
     )
     ensemble.save(output)
     count, size = len(ensemble.networks), ensemble.card.parameters

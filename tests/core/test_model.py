@@ -42,6 +42,27 @@ def test_ensemble_comes_back_from_its_file(tiny_model, tmp_path):
     assert loaded.card.parameters == 2 * tiny_model.card.parameters
 
 
+def test_networks_count_by_their_shares(tiny_model, tmp_path):
+    path = tmp_path / "weighed.safetensors"
+    combine_models([tiny_model, tiny_model], name="w", shares=[1, 3]).save(path)
+    loaded = load_model(path)
+    assert loaded.shares == [0.25, 0.75]
+    again = combine_models([loaded, tiny_model], name="v", shares=[2, 1])
+    assert again.shares == pytest.approx([1 / 6, 1 / 2, 1 / 3])
+    alike = combine_models([tiny_model, tiny_model], name="a")
+    assert alike.shares == [0.5, 0.5]
+    assert "shares" not in alike.card.settings
+
+
+@pytest.mark.parametrize("shares", [[1.0], [1.0, 0.0], [1.0, -2.0]])
+def test_shares_that_do_not_fit_are_refused(tiny_model, shares):
+    with pytest.raises(ValueError, match="share above 0 for each of 2 models, got"):
+        combine_models([tiny_model, tiny_model], name="b", shares=shares)
+    broken = with_card(tiny_model, settings={"shares": [1.0, 2.0]})
+    with pytest.raises(ModelFileError, match="each of its 1 networks, got"):
+        broken.shares  # noqa: B018
+
+
 def test_model_for_another_task_is_refused(tiny_file):
     with pytest.raises(ModelFileError, match="for 'membranes', but 'cars' is wanted"):
         load_model(tiny_file, task="cars")
