@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import time
 from collections.abc import Callable, Generator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -63,7 +62,8 @@ _UNCHANGED = {
 }
 
 
-FULL_TRAINING = TrainConfig(steps=3000, epoch_steps=250)
+FULL_TRAINING = TrainConfig(steps=3000, epoch_steps=250, freeze=0.3)
+TIMED_STEPS = 4  # from which the U-Net's pace is told
 
 
 @dataclass(frozen=True)
@@ -221,12 +221,15 @@ def _training(
 def _fit_to_time(
     examples: MembraneExamples, network: Any, train: TrainConfig, seconds: float
 ) -> TrainConfig:
-    """Choose the steps that take so many seconds, from a few that are timed."""
-    tried = replace(train, steps=3, epoch_steps=3)
+    """Choose the steps that take so many seconds, from a few that are timed.
+
+    What the first step does once, such as choosing how to convolve, does not count.
+    """
+    tried = replace(train, steps=TIMED_STEPS, epoch_steps=1)
     untested = replace(examples, held_out=range(0))
-    started = time.monotonic()
-    drain(iter_train(membrane_task(untested, network), tried, build=build_any))
-    each = (time.monotonic() - started) / 3
+    task = membrane_task(untested, network)
+    log = drain(iter_train(task, tried, build=build_any)).log
+    each = (log[-1]["seconds"] - log[0]["seconds"]) / (TIMED_STEPS - 1)
     steps = max(1, int(seconds / each))
     epoch = min(steps, train.epoch_steps)
     return replace(train, steps=steps, epoch_steps=epoch, learning_rate=1e-3)

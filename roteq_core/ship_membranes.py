@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,18 @@ from roteq_core.run_folder import LAST
 from roteq_core.train_membranes import iter_train_membranes, run_folder_of
 
 SINGLE, ENSEMBLE = "membranes", "membranes-ensemble"
-_BEST = replace(MEMBRANE_PRESETS["best"].train, patience=0)
-#: The training of each network, by its width N.
-RECIPES: dict[int, TrainConfig] = {
-    1: replace(_BEST, steps=2500, seed=1),
-    2: replace(_BEST, steps=4750),
-    3: replace(_BEST, steps=1600, seed=3),
+_FIRST = replace(MEMBRANE_PRESETS["best"].train, patience=0, freeze=0.0)
+_LAST = replace(_FIRST, learning_rate=4e-3, warmup=0.05, average=0.4, freeze=1.0)
+#: The training of each network, by its width N: legs, each from where the one before
+#: it ended. In the last one normalizations keep their statistics, as they do when
+#: images are predicted.
+RECIPES: dict[int, tuple[TrainConfig, ...]] = {
+    1: (replace(_FIRST, steps=2500, seed=1), replace(_LAST, steps=2000, seed=11)),
+    2: (
+        replace(_FIRST, steps=4750),
+        replace(_LAST, steps=3000, seed=12, epoch_steps=500),
+    ),
+    3: (replace(_FIRST, steps=1600, seed=3), replace(_LAST, steps=1500, seed=13)),
 }
 TURNS = 8
 _SUMMARIES = {
@@ -51,7 +57,7 @@ def iter_ship_membranes(
     folder: Path | str,
     *,
     options: ReproduceOptions | None = None,
-    recipes: Mapping[int, TrainConfig] = RECIPES,
+    recipes: Mapping[int, Sequence[TrainConfig]] = RECIPES,
     degradations: tuple[Degradation, ...] = DEGRADATIONS,
     turns: int = TURNS,
 ) -> Job[dict[str, Path]]:
@@ -67,8 +73,8 @@ def iter_ship_membranes(
         For runs and models.
     options : ReproduceOptions, optional
         Says which slices are held out.
-    recipes : mapping of int to TrainConfig
-        By the width of the network; one of width 2 is the single model.
+    recipes : mapping of int to sequence of TrainConfig
+        Legs by the width of the network; one of width 2 is the single model.
     degradations : tuple of Degradation
         For the table of robustness, which is made for the single network.
     turns : int
@@ -83,21 +89,16 @@ def iter_ship_membranes(
     folder.mkdir(parents=True, exist_ok=True)
     examples = read_isbi(data, options or ReproduceOptions())
     parts: dict[int, Model] = {}
-    for width, train in recipes.items():
-        path = folder / f"n{width}.safetensors"
-        if not path.is_file():
-            yield from iter_train_membranes(
-                examples,
-                path,
-                network=MembraneNetConfig(width=width),
-                train=train,
-                card=CardText(f"N = {width}", pixel_size_nm=4.0),
-                resume=(run_folder_of(path) / LAST).is_file(),
-            )
+    for width, legs in recipes.items():
+        path = yield from _iter_legs(examples, folder, width, legs)
         parts[width] = load_model(path, task="membranes")
     models = {
         SINGLE: parts[2],
-        ENSEMBLE: combine_models(list(parts.values()), name=ENSEMBLE),
+        # Better ones count more: on slices that were trained on this is the best of
+        # N⁰, N and N², and no worse than without N = 1.
+        ENSEMBLE: combine_models(
+            list(parts.values()), name=ENSEMBLE, shares=[float(n) for n in parts]
+        ),
     }
     tensor = yield from iter_structure_tensor(examples)
     worse = yield from _iter_worse(models[SINGLE], examples, degradations)
@@ -112,8 +113,43 @@ def iter_ship_membranes(
             scores["robustness"] = worse
         paths[name] = folder / f"{name}.safetensors"
         limits = _LIMITS + _worst(worse)
-        _described(model, name, examples, scores, limits).save(paths[name])
+        model = _described(model, name, examples, scores, limits)
+        with_legs(model, recipes).save(paths[name])
     return paths
+
+
+def with_legs(
+    model: Model, recipes: Mapping[int, Sequence[TrainConfig]] = RECIPES
+) -> Model:
+    """Put on the card of a model how its networks were trained, leg by leg."""
+    configs: list[Any] = [network.config for network in model.networks]
+    legs = {
+        f"N = {c.width}": [asdict(leg) for leg in recipes[c.width]] for c in configs
+    }
+    return with_card(model, training={**model.card.training, "legs": legs})
+
+
+def _iter_legs(
+    examples: MembraneExamples, folder: Path, width: int, legs: Sequence[TrainConfig]
+) -> Job[Path]:
+    """Train a network leg by leg; give the file of the last one."""
+    start: Path | None = None
+    for number, train in enumerate(legs, start=1):
+        path = folder / f"n{width}_leg{number}.safetensors"
+        if not path.is_file():
+            yield from iter_train_membranes(
+                examples,
+                path,
+                network=MembraneNetConfig(width=width),
+                train=train,
+                card=CardText(f"N = {width}", pixel_size_nm=4.0),
+                resume=(run_folder_of(path) / LAST).is_file(),
+                start_from=start,
+            )
+        start = path
+    if start is None:
+        raise ValueError(f"a recipe must have a leg, the one for N = {width} has none")
+    return start
 
 
 def _iter_worse(

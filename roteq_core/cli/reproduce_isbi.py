@@ -60,8 +60,8 @@ def _ship(data: Path, folder: Path, device: str) -> None:
     from roteq_core.ship_membranes import RECIPES, iter_ship_membranes
 
     recipes = {
-        width: replace(train, device=device)  # type: ignore[arg-type]
-        for width, train in RECIPES.items()
+        width: [replace(leg, device=device) for leg in legs]  # type: ignore[arg-type]
+        for width, legs in RECIPES.items()
     }
     for path in follow(
         iter_ship_membranes(data, folder, recipes=recipes), "training"

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 import tifffile
 
-from roteq_core import card
+from roteq_core import card, reproduce_isbi
+from roteq_core.baselines import UNetConfig
 from roteq_core.cli.reproduce_isbi import show_tables
 from roteq_core.jobs import drain
 from roteq_core.reproduce_isbi import QUICK, iter_reproduce_isbi, read_isbi
+from roteq_core.train import Trained
 
 TINY = replace(
     QUICK,
@@ -40,6 +42,19 @@ def challenge(tmp_path, em):
     tifffile.imwrite(folder / "train-volume.tif", em.image[:3])
     tifffile.imwrite(folder / "train-labels.tif", labels)
     return folder
+
+
+def test_the_unet_gets_the_same_seconds_its_first_step_aside(challenge, monkeypatch):
+    def slow_start(task, config, **_):
+        yield from ()
+        seconds = [100.0 + step for step in range(config.steps)]
+        return Trained(None, None, [{"seconds": value} for value in seconds])
+
+    monkeypatch.setattr(reproduce_isbi, "iter_train", slow_start)
+    examples = read_isbi(challenge, TINY)
+    network = UNetConfig(width=1)
+    train = reproduce_isbi._fit_to_time(examples, network, TINY.train, 30.0)
+    assert train.steps == 30
 
 
 def test_all_parts_are_scored_and_kept(challenge, tmp_path, monkeypatch, capsys):

@@ -15,8 +15,8 @@ from roteq_core.ship_membranes import ENSEMBLE, RECIPES, SINGLE, iter_ship_membr
 
 OPTIONS = replace(QUICK, held_out="2-2", side=64)
 TINY = {
-    width: replace(train, steps=2, epoch_steps=2, crop=16, device="cpu")
-    for width, train in RECIPES.items()
+    width: [replace(leg, steps=2, epoch_steps=2, crop=16, device="cpu") for leg in legs]
+    for width, legs in RECIPES.items()
 }
 
 
@@ -55,7 +55,12 @@ def test_the_recipes_give_two_models_with_cards(challenge, tmp_path):
         assert "worst are" in card.limits
     changes = [row["change"] for row in single.card.scores["robustness"]]
     assert changes == ["as it is", "turned by 90°"]
-    assert single.card.training["recipe"]["seed"] == RECIPES[2].seed
+    assert single.card.training["recipe"]["seed"] == RECIPES[2][-1].seed
+    assert list(single.card.training["legs"]) == ["N = 2"]
+    assert list(ensemble.card.training["legs"]) == ["N = 1", "N = 2", "N = 3"]
+    seeds = [leg["seed"] for leg in single.card.training["legs"]["N = 2"]]
+    assert seeds == [leg.seed for leg in RECIPES[2]]
+    assert single.card.training["start_from"].endswith("n2_leg1.safetensors")
     assert single.card.scores["v_info"] != ensemble.card.scores["v_info"]
 
 
@@ -66,7 +71,10 @@ def test_networks_that_are_there_are_taken_over(challenge, tmp_path):
                 challenge,
                 tmp_path / "out",
                 options=OPTIONS,
-                recipes={w: replace(train, seed=seed) for w, train in TINY.items()},
+                recipes={
+                    width: [replace(leg, seed=seed) for leg in legs]
+                    for width, legs in TINY.items()
+                },
                 degradations=DEGRADATIONS[:1],
                 turns=1,
             )
@@ -75,3 +83,35 @@ def test_networks_that_are_there_are_taken_over(challenge, tmp_path):
 
     first, again = ship(seed=4), ship(seed=5)
     assert all(torch.equal(first[name], again[name]) for name in first)
+
+
+def test_each_leg_starts_where_the_one_before_ended(challenge, tmp_path):
+    folder = tmp_path / "out"
+    drain(
+        iter_ship_membranes(
+            challenge,
+            folder,
+            options=OPTIONS,
+            recipes={
+                width: [first, replace(last, learning_rate=1e-7, weight_decay=0.0)]
+                for width, (first, last) in TINY.items()
+            },
+            degradations=DEGRADATIONS[:1],
+            turns=1,
+        )
+    )
+    first, last = (
+        load_model(folder / f"n2_leg{leg}.safetensors").networks[0].state_dict()
+        for leg in (1, 2)
+    )
+    for name, before in first.items():
+        torch.testing.assert_close(last[name], before, rtol=0, atol=1e-6)
+
+
+def test_a_recipe_without_legs_is_refused(challenge, tmp_path):
+    with pytest.raises(ValueError, match="must have a leg, the one for N = 2 has none"):
+        drain(
+            iter_ship_membranes(
+                challenge, tmp_path / "out", options=OPTIONS, recipes={2: []}
+            )
+        )
