@@ -12,13 +12,8 @@ from napari_roteq._errors import JobError
 from napari_roteq._heading_cars import cars_of_layer
 from napari_roteq._images import Planes, planes_of
 from napari_roteq._train_data import TrainingData
-from roteq_core.car_examples import (
-    CarFrame,
-    frames_from_folder,
-    hold_out_again,
-    hold_out_cars,
-    usable_cars,
-)
+from roteq_core.car_examples import CarFrame, frames_from_folder, usable_cars
+from roteq_core.held_cars import hold_out_again, hold_out_cars
 from roteq_core.tables import Car
 from roteq_core.tables.car import REVIEWED
 
@@ -66,7 +61,7 @@ def read_car_layers(
     ----------
     pairs : sequence of CarPair
     held_out : str
-        See `roteq_core.car_examples.hold_out_cars`.
+        See `roteq_core.held_cars.hold_out_cars`.
     before : TrainingData, optional
         What a running training has: the same is held out again.
     """

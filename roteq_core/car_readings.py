@@ -30,13 +30,13 @@ def read_responses(model: Model, images: Tensor) -> Tensor:
     """Log densities (n, BINS) before normalization, averaged over an ensemble."""
     read = _from_vector if model.card.settings.get("reading") == "vector" else _as_log
     total: Tensor | float = 0.0
-    for network in model.networks:
+    for network, share in zip(model.networks, model.shares, strict=True):
         network.eval()
         with torch.inference_mode():
             responses = network(images.to(next(network.parameters())))
-            total = total + read(network, responses).double().cpu()
+            total = total + share * read(network, responses).double().cpu()
     assert isinstance(total, Tensor)
-    return total / len(model.networks)
+    return total
 
 
 def _as_log(_network: Any, responses: Tensor) -> Tensor:

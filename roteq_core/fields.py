@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from roteq_core.car_sizes import DEFAULT_LENGTH_PX
 from roteq_core.card import ModelCard, file_hash, find_model
 from roteq_core.device import choose_device
 from roteq_core.field_layers import (
@@ -30,13 +31,13 @@ from roteq_core.jobs import Job, Report
 from roteq_core.layers import RotConv
 from roteq_core.model import Model
 from roteq_core.normalize import Normalization, fit_normalization
-from roteq_core.orient import DEFAULT_LENGTH_PX, read_image
+from roteq_core.orient import read_image
 from roteq_core.plane_writer import write_planes
 from roteq_core.resample import resample, scaled_shape
 from roteq_core.segment import LARGEST_ZOOM
 from roteq_core.serving import Area, warm_model
 from roteq_core.tasks.car_crops import CAR_LENGTH, image_maps
-from roteq_core.tasks.car_finder import FINDER_LENGTH, normalize_scene
+from roteq_core.tasks.car_scenes import FINDER_LENGTH, normalize_scene
 from roteq_core.volumes import open_volume
 
 #: Tasks whose models are told the length of cars and look at colors.

@@ -18,12 +18,13 @@ from torch import Tensor, nn
 
 from roteq_core import angles
 from roteq_core.car_pictures import read_image
+from roteq_core.car_sizes import TYPICAL_CAR_M
 from roteq_core.card import file_hash, find_model
 from roteq_core.config import FindOptions, OrientOptions
 from roteq_core.device import choose_device
 from roteq_core.jobs import Job, Report
 from roteq_core.model import Model, load_model
-from roteq_core.orient import TYPICAL_CAR_M, iter_orient
+from roteq_core.orient import iter_orient
 from roteq_core.predict import iter_predict_maps
 from roteq_core.tables import CarTable
 from roteq_core.tables.car import MACHINE, Car
@@ -35,12 +36,8 @@ from roteq_core.tasks.car_detections import (
     detections_from_maps,
     suppress,
 )
-from roteq_core.tasks.car_finder import (
-    FINDER_LENGTH,
-    finder_planes,
-    normalize_scene,
-    scale_image,
-)
+from roteq_core.tasks.car_finder_maps import finder_planes
+from roteq_core.tasks.car_scenes import FINDER_LENGTH, normalize_scene, scale_image
 
 # Lengths in pixels that are tried where none is given.
 TRIED_LENGTHS = (20.0, 33.0, 55.0, 91.0)

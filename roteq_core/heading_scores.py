@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from roteq_core.angular import angular_error, summarize_headings
+from roteq_core.angular import HeadingSummary, angular_error, summarize_headings
 from roteq_core.calibration import HeadingCalibration, coverage, fit_calibration
 from roteq_core.config import OrientOptions
 from roteq_core.jobs import drain
@@ -60,17 +60,24 @@ def mosaic(images: np.ndarray, columns: int = 16) -> tuple[np.ndarray, np.ndarra
     return image, corners
 
 
-def summary_of(found: HeadingPrediction, truth: np.ndarray) -> dict[str, Any]:
-    """Give the figures of a table: errors, flips, and what the error bars hold."""
-    seen = ~np.isnan(found.angle)
-    summary = summarize_headings(found.angle[seen], truth[seen])
-    errors = angular_error(found.angle[seen], truth[seen])
+def figures_of(summary: HeadingSummary) -> dict[str, float]:
+    """Give the errors of a summary under the names that tables have for them."""
     return {
         "cars": summary.count,
         "mean_deg": summary.mean,
         "median_deg": summary.median,
         "share_under_15": summary.share_good,
         "share_above_150": summary.share_flipped,
+    }
+
+
+def summary_of(found: HeadingPrediction, truth: np.ndarray) -> dict[str, Any]:
+    """Give the figures of a table: errors, flips, and what the error bars hold."""
+    seen = ~np.isnan(found.angle)
+    summary = summarize_headings(found.angle[seen], truth[seen])
+    errors = angular_error(found.angle[seen], truth[seen])
+    return {
+        **figures_of(summary),
         "interval_90_holds": coverage(errors, found.sd_deg[seen]),
         "mean_p_flip": float(found.p_flip[seen].mean()),
         "histogram_5_deg": list(summary.histogram),

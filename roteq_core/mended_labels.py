@@ -35,7 +35,7 @@ def turned_around(
 ) -> CarFrames:
     """Turn those labels around that name the rear."""
     mended = [[_mended(car, wrong) for car in row] for row in frames.cars]
-    return CarFrames(frames.images, mended)
+    return CarFrames(frames.images, mended, frames.doubtful)
 
 
 def _mended(car: Car, wrong: Set[tuple[str, float, float]]) -> Car:

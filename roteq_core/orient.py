@@ -7,7 +7,7 @@ they differ may be part of the error bar, as the model's calibration says.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from roteq_core.car_readings import (
     reading_turns,
     turned_back,
 )
+from roteq_core.car_sizes import car_lengths
 from roteq_core.card import file_hash, find_model
 from roteq_core.config import OrientOptions
 from roteq_core.device import choose_device
@@ -47,9 +48,6 @@ from roteq_core.tasks.car_crops import (
     normalize_crops,
     read_crops,
 )
-
-TYPICAL_CAR_M = 4.5
-DEFAULT_LENGTH_PX = 36.0
 
 
 @dataclass(frozen=True)
@@ -182,6 +180,8 @@ def iter_orient(
     image: np.ndarray | Path | str,
     cars: CarTable | Path | str,
     options: OrientOptions | None = None,
+    *,
+    check: Callable[[CarTable], object] | None = None,
 ) -> Job[CarTable]:
     """Fill in the headings of a table of cars.
 
@@ -192,6 +192,9 @@ def iter_orient(
         Centers in pixels; lengths where known. Rows that name another image than the
         file are left as they are; where all do, that is an error.
     options : OrientOptions, optional
+    check : callable, optional
+        Gets the table before the model is loaded, with headings of 0° where there will
+        be one, and may refuse it by an error.
 
     Returns
     -------
@@ -211,17 +214,30 @@ def iter_orient(
     own = table.is_of(name) if name else (True,) * len(table)
     cars_here = [car for car, is_own in zip(table.cars, own, strict=True) if is_own]
     lengths, note = car_lengths(cars_here, options)
+    redo = options.redo_reviewed
+    if check is not None:
+        inside = inside_image(_centers(cars_here), pixels.shape[:2])
+        blank = [Answer(0.0, 0.0, 0.0) if here else OUTSIDE for here in inside]
+        check(_filled(table, own, blank, "", redo=redo))
     answers, source = yield from _iter_answers(pixels, cars_here, lengths, options)
-    filled = iter(
-        with_answer(car, answer, source, redo=options.redo_reviewed)
-        for car, answer in zip(cars_here, answers, strict=True)
-    )
-    cars_now = [
-        next(filled) if is_own else car
+    filled = _filled(table, own, answers, source, redo=redo)
+    return replace(filled, notes=notes_now(table.notes, note, _others_note(own)))
+
+
+def _filled(
+    table: CarTable,
+    own: Sequence[bool],
+    answers: Sequence[Answer | str],
+    source: str,
+    *,
+    redo: bool,
+) -> CarTable:
+    """Fill the answers into the rows that are of the image."""
+    left = iter(answers)
+    return table.with_cars(
+        with_answer(car, next(left), source, redo=redo) if is_own else car
         for car, is_own in zip(table.cars, own, strict=True)
-    ]
-    notes = notes_now(table.notes, note, _others_note(own))
-    return replace(table.with_cars(cars_now), notes=notes)
+    )
 
 
 def _others_note(own: Sequence[bool]) -> str:
@@ -239,7 +255,7 @@ def _iter_answers(
     maps = int(model.networks[0].config.in_maps)  # type: ignore[union-attr,arg-type]
     yield Report(0, len(cars), "reading the image")
     pyramid = make_pyramid(image_maps(pixels, maps), lengths.max(initial=1.0))
-    centers = np.array([(c.cx, c.cy) for c in cars]).reshape(len(cars), 2)
+    centers = _centers(cars)
     inside = inside_image(centers, pyramid.shape)
     found = yield from iter_headings(
         model, pyramid, centers[inside], lengths[inside], options
@@ -247,6 +263,10 @@ def _iter_answers(
     places = np.full(len(cars), -1)
     places[inside] = np.arange(int(inside.sum()))
     return [_answer(found, place) for place in places.tolist()], source
+
+
+def _centers(cars: Sequence[Car]) -> np.ndarray:
+    return np.array([(car.cx, car.cy) for car in cars]).reshape(len(cars), 2)
 
 
 def _answer(found: HeadingPrediction, place: int) -> Answer | str:
@@ -267,26 +287,3 @@ def inside_image(centers: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     return np.asarray(
         (x >= -0.5) & (x < width - 0.5) & (y >= -0.5) & (y < height - 0.5)
     )
-
-
-def car_lengths(cars: Sequence[Car], options: OrientOptions) -> tuple[np.ndarray, str]:
-    """Lengths in pixels (n,), and a note if some had to be assumed.
-
-    A car's own length comes first, then the option, then a typical car at the given
-    pixel size, then the median of the other cars, then 36 pixels.
-    """
-    own = np.array([car.length or np.nan for car in cars], float)
-    missing = np.isnan(own)
-    if not missing.any():
-        return own, ""
-    if options.car_length_px is not None:
-        assumed, why = options.car_length_px, "as given"
-    elif options.pixel_size_m is not None:
-        assumed, why = TYPICAL_CAR_M / options.pixel_size_m, "from the pixel size"
-    elif not missing.all():
-        assumed, why = float(np.nanmedian(own)), "the median of the other cars"
-    else:
-        assumed = DEFAULT_LENGTH_PX
-        why = "assumed: give the car length or the pixel size for better headings"
-    note = f"{int(missing.sum())} cars without length: {assumed:.1f} px, {why}"
-    return np.where(missing, assumed, own), note

@@ -6,7 +6,6 @@ ordinary network of the same size, the sweep over R, as plain values.
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import time
 from collections.abc import Sequence
@@ -15,15 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from roteq_core.car_frames import CarFrames, frame_patches
+from roteq_core.car_frames import frame_patches
+from roteq_core.car_splits import read_split
 from roteq_core.config import TrainConfig
+from roteq_core.finder_scores import iter_finder_scores
 from roteq_core.heading_scores import predict_patches, summary_of
 from roteq_core.jobs import Job, Report, drain
 from roteq_core.mended_labels import turned_around
 from roteq_core.model import Model, load_model, make_model
 from roteq_core.net_config import CAR_NETS, CarNetConfig, PlainCarNetConfig
 from roteq_core.networks import count_parameters, set_orientations
-from roteq_core.tables import Car
 from roteq_core.tasks.car_patches import CarPatches
 from roteq_core.tasks.cars import CarTask, LossKind
 from roteq_core.train import iter_train
@@ -78,39 +78,11 @@ def contenders(steps: int | None = None) -> list[Contender]:
     ]
 
 
-def read_split(data: Path, split: str) -> CarFrames:
-    """Read the rows of one split from `cars.csv`, with frames in `frames/`."""
-    table = Path(data) / "cars.csv"
-    if not table.is_file():
-        raise ValueError(f"there is no cars.csv in {data}")
-    by_file: dict[str, list[Car]] = {}
-    with table.open(newline="") as file:
-        for row in csv.DictReader(file):
-            if row["split"] == split:
-                by_file.setdefault(row["file"], []).append(_car(row))
-    if not by_file:
-        raise ValueError(f"{table} has no rows with split {split!r}")
-    return CarFrames(
-        [Path(data) / "frames" / f for f in by_file], list(by_file.values())
-    )
-
-
-def _car(row: dict[str, str]) -> Car:
-    return Car(
-        float(row["cx"]),
-        float(row["cy"]),
-        float(row["length_px"]),
-        float(row["width_px"]),
-        float(row["heading_cw_from_up_deg"]),
-        file=row["file"],
-        extra={"stationary_id": row["stationary_id"]},
-    )
-
-
 def iter_reproduce_cars(
     data: Path,
     *,
     model: str = "cars",
+    finder: str = "car-finder",
     steps: int | None = None,
     minutes: float | None = None,
     train: bool = True,
@@ -122,7 +94,9 @@ def iter_reproduce_cars(
     data : path
         With `cars.csv` and `frames/`; splits `train` and `test`.
     model : str
-        The model to judge.
+        The heading model to judge.
+    finder : str
+        The finder to judge, whose cars are shown to that model.
     steps : int, optional
         Weight updates for each network that is trained to compare with.
     minutes : float, optional
@@ -143,6 +117,9 @@ def iter_reproduce_cars(
         result["by_turn"][f"{turn:g}"] = summary_of(found, test.angles)["mean_deg"]
         yield Report(1, 3, f"crops turned by {turn:g}°")
     result["sweep"] = yield from _iter_sweep(model, test)
+    result["finder"] = yield from iter_finder_scores(
+        data, model=finder, heading_model=model
+    )
     if train:
         learnt = frame_patches(turned_around(read_split(data, "train")), "real")
         for contender in contenders(steps):

@@ -50,6 +50,35 @@ def detail_lines(result: dict[str, Any]) -> list[str]:
     return lines
 
 
+def finder_lines(finder: dict[str, Any]) -> list[str]:
+    """Give what `iter_finder_scores` found as lines of text."""
+    lines = [
+        f"cars found by {finder['model']} (score at least {finder['threshold']:.3f}), "
+        f"headings by {finder['heading_model']}:",
+        f"{'':31}{'cars':>5}{'found':>7}{'matched':>9}{'precision':>11}{'recall':>8}"
+        f"{'F1':>7}{'heading error':>15}{'median':>8}{'>150°':>7}",
+    ]
+    for name, row in finder["rows"].items():
+        lines.append(
+            f"{name.replace('_', ' '):31}{row['cars']:>5}{row['found']:>7}"
+            f"{row['matched']:>9}{row['precision']:>11.3f}{row['recall']:>8.3f}"
+            f"{row['f1']:>7.3f}{_heading_cells(row['heading'])}"
+        )
+    skipped = finder["rows"]["test_frames"]["not_counted"]
+    rule = finder["matching"]["rule"]
+    lines.append(f"Here {rule} ({skipped} finds in the test frames, length given).")
+    return lines
+
+
+def _heading_cells(heading: dict[str, float]) -> str:
+    if not heading["cars"]:
+        return f"{'-':>15}{'-':>8}{'-':>7}"
+    return (
+        f"{heading['mean_deg']:>14.1f}°{heading['median_deg']:>7.1f}°"
+        f"{100 * heading['share_above_150']:>6.1f}%"
+    )
+
+
 def _line(name: str, row: dict[str, Any]) -> str:
     def cell(key: str, form: Callable[[float], str], width: int = 8) -> str:
         return f"{form(row[key]) if key in row else '-':>{width}}"

@@ -9,11 +9,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from roteq_core.car_sizes import car_lengths
 from roteq_core.config import FindOptions, OrientOptions
 from roteq_core.filled_cars import notes_now
 from roteq_core.find_cars import iter_find_cars
 from roteq_core.jobs import Job, Report
-from roteq_core.orient import car_lengths, iter_orient
+from roteq_core.orient import iter_orient
 from roteq_core.tables import CarTable
 
 _PARTS = 10  # a part reads the image anew, so there are few

@@ -20,6 +20,7 @@ from roteq_core.angles import angle_from_heading
 from roteq_core.angular import angular_error
 from roteq_core.calibration import coverage
 from roteq_core.car_frames import CarFrames, frame_patches
+from roteq_core.car_splits import read_split
 from roteq_core.config import OrientOptions, TrainConfig
 from roteq_core.drawn_cars import SKETCH, learnt_families, synthetic_patches
 from roteq_core.heading_scores import calibrated, predict_patches, summary_of
@@ -29,7 +30,7 @@ from roteq_core.model import Model, with_card
 from roteq_core.net_config import CAR_NETS
 from roteq_core.orient import iter_orient
 from roteq_core.presets import CAR_PRESETS
-from roteq_core.reproduce_cars import TURNS_DEG, read_split
+from roteq_core.reproduce_cars import TURNS_DEG
 from roteq_core.synthetic import sample_aerial_scene
 from roteq_core.tables import Car, CarTable
 from roteq_core.tasks.car_patches import CarPatches, join_patches

@@ -12,6 +12,7 @@ from typing import Any
 
 from roteq_core.baselines import PlainNetConfig, build_any
 from roteq_core.car_frames import frame_patches
+from roteq_core.car_splits import read_split
 from roteq_core.config import TrainConfig
 from roteq_core.device import choose_device
 from roteq_core.heading_scores import predict_patches, summary_of
@@ -19,7 +20,6 @@ from roteq_core.jobs import Job, Report
 from roteq_core.membrane_scores import membrane_task
 from roteq_core.model import Model, make_model, with_card
 from roteq_core.net_config import PlainCarNetConfig
-from roteq_core.reproduce_cars import read_split
 from roteq_core.reproduce_isbi import (
     ISBI_DATA,
     ISBI_TERMS,

@@ -20,12 +20,8 @@ from roteq_core.net_config import CarFinderNetConfig
 from roteq_core.synthetic import FAMILIES, aerial_scene
 from roteq_core.synthetic.aerial import AerialScene
 from roteq_core.tables import Car
-from roteq_core.tasks.car_finder import (
-    LEAST_VISIBLE,
-    CarFinderTask,
-    CarScene,
-    scene_from_cars,
-)
+from roteq_core.tasks.car_finder import CarFinderTask
+from roteq_core.tasks.car_scenes import CarScene, scene_from_cars
 from roteq_core.train import iter_train
 
 TRAIN_FINDER = TrainConfig(
@@ -43,6 +39,7 @@ TRAIN_FINDER = TrainConfig(
 SCENE_SIDE = 288
 SCENE_LENGTHS = (18.0, 27.0)  # pixels of the cars of a drawn scene
 CHECKS = 6  # drawn scenes to validate on
+LEAST_VISIBLE = 0.5  # share of a drawn car that must show to be looked for
 
 
 def iter_train_finder(
@@ -138,16 +135,22 @@ def drawn_scenes(
 
 
 def scene_from_drawing(drawn: AerialScene, domain: str) -> CarScene | None:
-    """Take a drawn scene; other vehicles and hidden cars are doubtful, none is None."""
+    """Take a drawn scene; one without cars is None."""
+    cars, doubtful = cars_of_drawing(drawn)
+    if not cars:
+        return None
+    return scene_from_cars(drawn.image, cars, doubtful, domain=domain)
+
+
+def cars_of_drawing(drawn: AerialScene) -> tuple[list[Car], list[Car]]:
+    """Give the cars of a drawn scene, and what is doubtful: other and hidden ones."""
     cars: list[Car] = []
     doubtful: list[Car] = []
     for c in drawn.cars:
         car = Car(c.cx, c.cy, c.length, c.width, c.heading_cw_from_up_deg)
         is_plain = c.is_car and c.visible >= LEAST_VISIBLE
         (cars if is_plain else doubtful).append(car)
-    if not cars:
-        return None
-    return scene_from_cars(drawn.image, cars, doubtful, domain=domain)
+    return cars, doubtful
 
 
 def _threshold_of(scores: dict[str, Any]) -> dict[str, float]:

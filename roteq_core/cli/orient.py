@@ -43,7 +43,21 @@ def orient(
     """
     from roteq_core.config import OrientOptions
     from roteq_core.orient import iter_orient
-    from roteq_core.tables import ONE_IMAGE_FORMATS, check_output, write_cars
+    from roteq_core.tables import (
+        ONE_IMAGE_FORMATS,
+        CarTable,
+        check_output,
+        render_cars,
+        write_cars,
+    )
+
+    def rows_to_write(table: CarTable) -> CarTable:
+        if chosen in ONE_IMAGE_FORMATS and len(table.files) > 1:
+            return table.for_image(image.name)  # the others are in the table given
+        return table
+
+    def check(table: CarTable) -> None:
+        render_cars(rows_to_write(table), output, format=chosen)
 
     chosen = check_output(output, format, like=cars)  # type: ignore[arg-type]
     options = OrientOptions(
@@ -55,9 +69,8 @@ def orient(
         pixel_size_m=pixel_size,
         redo_reviewed=redo_reviewed,
     )
-    table = follow(iter_orient(image, cars, options), image.name)
-    if chosen in ONE_IMAGE_FORMATS and len(table.files) > 1:
-        table = table.for_image(image.name)  # the others are in the table it came from
+    table = follow(iter_orient(image, cars, options, check=check), image.name)
+    table = rows_to_write(table)
     write_cars(table, output, format=chosen)
     for note in table.notes:
         console.print(f"note: {note}", highlight=False)

@@ -19,6 +19,9 @@ def reproduce_cars(
         Path("reproduce_cars"), "--output", "-o", help="Folder for JSON and plots."
     ),
     model: str = typer.Option("cars", help="A shipped model's name, or a file."),
+    finder: str = typer.Option(
+        "car-finder", help="The finder to score: a shipped model's name, or a file."
+    ),
     steps: int | None = typer.Option(None, help="Weight updates of each network."),
     minutes: float | None = typer.Option(
         None, help="Processor minutes of each network, in place of steps."
@@ -32,48 +35,51 @@ def reproduce_cars(
         None, help="Instead, train the shipped model anew, to this .safetensors file."
     ),
     scores: bool = typer.Option(
-        False, "--scores", help="Instead, score the model on all cars of its card."
+        False,
+        "--scores",
+        help="Instead, score the model on all cars of its card, and the finder.",
     ),
     start: str | None = typer.Option(
         None, help="A model's name or file to start from, with --ship."
     ),
 ) -> None:
-    """Compare with the paper: errors, flips, the plain CNN, and the sweep over R."""
+    """Compare with the paper: errors, flips, the plain CNN, and the sweep over R.
+
+    Also precision and recall of the finder on the test frames.
+    """
     from roteq_core.ablate_cars import ablation_lines, iter_ablate_cars
-    from roteq_core.model import load_model
     from roteq_core.reproduce_cars import iter_reproduce_cars
     from roteq_core.reproduce_cars_report import (
         detail_lines,
         draw_figures,
+        finder_lines,
         table_lines,
     )
-    from roteq_core.ship_cars import iter_scores
 
     if ship is not None:
         _ship(data, ship, start, steps)
         return
     if scores:
-        _print_scores(
-            follow(iter_scores(load_model(model, task="cars"), data), "scores")
-        )
+        _score(data, model, finder, output)
         return
     if quick and steps is None and minutes is None:
         minutes = QUICK_MINUTES
     if parts:
-        found = follow(iter_ablate_cars(data, minutes=minutes or 4.0), "parts")
-        output.mkdir(parents=True, exist_ok=True)
-        (output / "parts.json").write_text(json.dumps(found, indent=1), "utf-8")
+        kept = output / "parts.json"
+        job = iter_ablate_cars(data, minutes=minutes or 4.0, output=kept)
+        found = follow(job, "parts")
         for line in ablation_lines(found):
             typer.echo(line)
         return
     job = iter_reproduce_cars(
-        data, model=model, steps=steps, minutes=minutes, train=train
+        data, model=model, finder=finder, steps=steps, minutes=minutes, train=train
     )
     result = follow(job, "reproduce cars")
     output.mkdir(parents=True, exist_ok=True)
     (output / "cars.json").write_text(json.dumps(result, indent=1), encoding="utf-8")
     draw_figures(result, output / "cars.png")
-    for line in (*table_lines(result), *detail_lines(result)):
+    lines = [*table_lines(result), *detail_lines(result)]
+    for line in (*lines, *finder_lines(result["finder"])):
         typer.echo(line)
     if train and (steps or minutes):
         length = f"{steps} steps" if steps else f"{minutes:g} minutes of processor time"
@@ -97,6 +103,25 @@ def _ship(data: Path, output: Path, start: str | None, steps: int | None) -> Non
     model.save(output)
     _print_scores(model.card.scores)
     console.print(f"wrote {output}: {model.card.parameters} weights", highlight=False)
+
+
+def _score(data: Path, model: str, finder: str, output: Path) -> None:
+    from roteq_core.finder_scores import iter_finder_scores
+    from roteq_core.model import load_model
+    from roteq_core.reproduce_cars_report import finder_lines
+    from roteq_core.ship_cars import iter_scores
+
+    judged = load_model(model, task="cars")
+    job = iter_finder_scores(data, model=finder, heading_model=model)
+    found = follow(job, "scores of the finder")
+    headings = follow(iter_scores(judged, data), "scores of the headings")
+    output.mkdir(parents=True, exist_ok=True)
+    result = {"model": model, "headings": headings, "finder": found}
+    (output / "scores.json").write_text(json.dumps(result, indent=1), "utf-8")
+    _print_scores(headings)
+    for line in finder_lines(found):
+        typer.echo(line)
+    console.print(f"wrote {output / 'scores.json'}", highlight=False)
 
 
 def _print_scores(scores: dict[str, dict[str, float]]) -> None:

@@ -149,6 +149,18 @@ def _checked(name: str, value: Any) -> float:
     return number
 
 
+def check_box(car: Car) -> None:
+    """Refuse a car without a box, and say what is missing."""
+    direction = car.drawn_cw_from_up_deg
+    parts = {"length": car.length, "width": car.width, "heading or axis": direction}
+    missing = [name for name, value in parts.items() if value is None]
+    if missing:
+        raise ValueError(
+            "a box needs length, width and a heading or an axis, got no "
+            f"{' and no '.join(missing)} at ({car.cx:g}, {car.cy:g})"
+        )
+
+
 def box_corners(car: Car) -> np.ndarray:
     """Give the corners of a car's box, in the order of our Shapes layers.
 
@@ -168,13 +180,7 @@ def box_corners(car: Car) -> np.ndarray:
     array of shape (4, 2)
         x, y of front-left, rear-left, rear-right, front-right.
     """
-    if not car.has_box:
-        raise ValueError(
-            "a box needs length, width and a heading or an axis, got "
-            f"length={car.length}, width={car.width}, "
-            f"heading_cw_from_up_deg={car.heading_cw_from_up_deg}, "
-            f"axis_cw_from_up_deg={car.axis_cw_from_up_deg}"
-        )
+    check_box(car)
     assert car.length is not None
     assert car.width is not None
     assert car.drawn_cw_from_up_deg is not None

@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from roteq_core.tables.car import Car
+from roteq_core.tables.car import Car, check_box
 from roteq_core.tables.columns import (
     BOUNDS,
     GEOMETRY_COLUMNS,
@@ -102,7 +102,7 @@ def _write_object(
         for name, text in zip(BOUNDS, bounds, strict=True):
             _leaf(box, name, text)
     else:
-        raise ValueError("VOC needs a box: length, width and a heading or an axis")
+        check_box(car)
     if dialect == "voc-labelimg2":
         _leaf(item, "extra", row.pop("extra", ""))
     _write_columns(SubElement(item, "roteq"), car, row)

@@ -1,13 +1,15 @@
 """Random changes of crops of cars: other light, cameras and files than those seen.
 
 All work on a batch of crops (n, C + 1, s, s) with values about 0…1 whose last map says
-what is known. None moves anything, so that headings stay as they are.
+what is known. None moves anything, so that headings stay as they are. `LOOKS` names
+them, so that each can be left out.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from typing import Literal, get_args
 
 import numpy as np
 import torch
@@ -15,6 +17,19 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from roteq_core.tasks.car_crops import LUMINANCE
+
+Look = Literal[
+    "paint",  # of the car alone, so that it may be darker or brighter than the road
+    "light",  # from one side, and glints
+    "color",
+    "shadow",
+    "contrast",
+    "inversion",  # bright and dark swapped in the whole crop
+    "blur",
+    "noise",
+    "jpeg",
+]
+LOOKS: tuple[Look, ...] = get_args(Look)
 
 
 def random_gray(colors: Tensor, rng: np.random.Generator) -> Tensor:
@@ -110,8 +125,13 @@ def random_paint(
     return torch.cat([values, colors[:, 3:]], 1)
 
 
-def random_look(crops: Tensor, strength: float, rng: np.random.Generator) -> Tensor:
-    """Change light, contrast, sharpness and coding of crops.
+def random_look(
+    crops: Tensor,
+    strength: float,
+    rng: np.random.Generator,
+    without: Collection[Look] = (),
+) -> Tensor:
+    """Change shadows, contrast, sharpness and coding of crops, and cut some.
 
     Parameters
     ----------
@@ -119,15 +139,24 @@ def random_look(crops: Tensor, strength: float, rng: np.random.Generator) -> Ten
     strength : float
         0 changes nothing, 1 is usual.
     rng : numpy Generator
+    without : collection of str
+        Names of `LOOKS` to leave out.
     """
     if not strength:
         return crops
     values, known = crops[:, :-1], crops[:, -1:]
-    values = _shadow(values, strength, rng)
-    values = _tone(values, strength, rng)
-    values = _to_some(_blur, values, 0.55 * strength, rng)
-    values = _to_some(_noise, values, 0.6 * strength, rng)
-    values = _to_some(_jpeg, values, 0.4 * strength, rng)
+    if "shadow" not in without:
+        values = _shadow(values, strength, rng)
+    bend = 0.0 if "contrast" in without else strength
+    invert = 0.0 if "inversion" in without else strength
+    values = _tone(values, bend, invert, rng)
+    for name, change, share in (
+        ("blur", _blur, 0.55),
+        ("noise", _noise, 0.6),
+        ("jpeg", _jpeg, 0.4),
+    ):
+        if name not in without:
+            values = _to_some(change, values, share * strength, rng)
     return torch.cat([values, _cut(known, rng)], 1)
 
 
@@ -173,18 +202,20 @@ def _shadow(values: Tensor, strength: float, rng: np.random.Generator) -> Tensor
     return values * (1 - depth * torch.sigmoid(distance / soft))
 
 
-def _tone(values: Tensor, strength: float, rng: np.random.Generator) -> Tensor:
+def _tone(
+    values: Tensor, bend: float, invert: float, rng: np.random.Generator
+) -> Tensor:
     """Bend the tone curve, saturate, and sometimes swap bright and dark."""
     count = len(values)
-    gamma = _tensor(np.exp(rng.normal(0, 0.35 * strength, (count, 1, 1, 1))))
+    gamma = _tensor(np.exp(rng.normal(0, 0.35 * bend, (count, 1, 1, 1))))
     low = values.amin((1, 2, 3), keepdim=True)
     span = (values.amax((1, 2, 3), keepdim=True) - low).clamp(min=1e-4)
     unit = ((values - low) / span).clamp(0, 1) ** gamma
-    swap = torch.from_numpy(_chance(count, 0.12 * strength, rng))
+    swap = torch.from_numpy(_chance(count, 0.12 * invert, rng))
     unit = torch.where(swap, 1 - unit, unit)
     # Too dark or too bright a picture loses one end of its range.
-    bottom = _tensor(rng.uniform(-0.05, 0.12 * strength, (count, 1, 1, 1)))
-    top = _tensor(1 - rng.uniform(-0.05, 0.25 * strength, (count, 1, 1, 1)))
+    bottom = _tensor(rng.uniform(-0.05, 0.12 * bend, (count, 1, 1, 1)))
+    top = _tensor(1 - rng.uniform(-0.05, 0.25 * bend, (count, 1, 1, 1)))
     return unit.clamp(bottom.clamp(min=0), top)
 
 

@@ -14,6 +14,8 @@ from scipy.spatial import cKDTree
 CELL = 4
 WIDTH_RATIO = 0.42  # of a car's width to its length
 ROUND = 1e-9
+MATCH_LENGTHS = 0.4  # how far a find may be from the center of its car
+DOUBT_LENGTHS = 0.6
 
 
 class Detections(NamedTuple):
@@ -117,8 +119,7 @@ def match_cars(
 ) -> np.ndarray:
     """Tell which detections are cars: 1 yes, 0 no, -1 doubtful, (n,).
 
-    A detection, best first, takes the nearest free car whose center is within 0.4
-    lengths.
+    See `matched_cars`.
 
     Parameters
     ----------
@@ -128,17 +129,36 @@ def match_cars(
     doubtful : array of shape (k, ≥ 3), optional
         What counts neither for nor against.
     """
-    hits = np.zeros(len(found.scores), int)
-    free = np.ones(len(cars), bool)
-    for i, center in enumerate(found.centers):
-        if free.any():
-            gap = np.hypot(*(cars[:, :2] - center).T) / cars[:, 2]
-            gap[~free] = np.inf
-            nearest = int(np.argmin(gap))
-            if gap[nearest] <= 0.4:
-                hits[i], free[nearest] = 1, False
-                continue
-        if doubtful is not None and len(doubtful):
-            gap = np.hypot(*(doubtful[:, :2] - center).T) / doubtful[:, 2]
-            hits[i] = -1 if gap.min() <= 0.6 else 0
+    hits = (matched_cars(found.centers, cars) >= 0).astype(int)
+    if doubtful is None or not len(doubtful):
+        return hits
+    for i in np.flatnonzero(hits == 0):
+        gap = np.hypot(*(doubtful[:, :2] - found.centers[i]).T) / doubtful[:, 2]
+        hits[i] = -1 if gap.min() <= DOUBT_LENGTHS else 0
     return hits
+
+
+def matched_cars(centers: np.ndarray, cars: np.ndarray) -> np.ndarray:
+    """Tell which car each detection is, -1 for none, (n,).
+
+    A detection, best first, takes the nearest free car whose center is within 0.4 of
+    that car's length.
+
+    Parameters
+    ----------
+    centers : array of shape (n, 2)
+        x and y of the detections, best first.
+    cars : array of shape (m, ≥ 3)
+        x, y and length of the true cars.
+    """
+    match = np.full(len(centers), -1)
+    free = np.ones(len(cars), bool)
+    for i, center in enumerate(centers):
+        if not free.any():
+            break
+        gap = np.hypot(*(cars[:, :2] - center).T) / cars[:, 2]
+        gap[~free] = np.inf
+        nearest = int(np.argmin(gap))
+        if gap[nearest] <= MATCH_LENGTHS:
+            match[i], free[nearest] = nearest, False
+    return match

@@ -1,10 +1,9 @@
-"""Learning to find cars: scenes, targets, the loss, and validation."""
+"""Learning to find cars: batches of windows from scenes, and validation."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,114 +11,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from roteq_core import angles
 from roteq_core.config import TrainConfig
 from roteq_core.net_config import CarFinderNetConfig
-from roteq_core.networks import CarMaps
-from roteq_core.tables import Car
-from roteq_core.tasks import headings
 from roteq_core.tasks.car_augment import random_color, random_gray, random_look
-from roteq_core.tasks.car_crops import (
-    LUMINANCE,
-    image_maps,
-    make_pyramid,
-    read_crops,
-)
-from roteq_core.tasks.car_detections import detections_from_maps, match_cars
-
-FINDER_LENGTH = 20.0  # pixels of a usual car in what the finder sees
-CELL = 4
-HEAT_SIGMA = 0.8  # cells
-LENGTH_WEIGHT, HEADING_WEIGHT = 0.5, 0.2
-# What a car is thought to need to be seen at all, and what is left undecided.
-LEAST_VISIBLE = 0.5
-
-
-@dataclass(frozen=True)
-class CarScene:
-    """An image and its cars at the finder's scale.
-
-    Parameters
-    ----------
-    image : uint8 array of shape (4, H, W)
-        Red, green, blue, and 255 where something is known.
-    cars : float array of shape (n, 4)
-        x, y, length in pixels, and angle in radians.
-    doubtful : float array of shape (m, 3)
-        x, y and length of what is neither a car nor none: not learnt from.
-    domain : str
-    """
-
-    image: np.ndarray
-    cars: np.ndarray
-    doubtful: np.ndarray
-    domain: str = "real"
-
-
-def scene_from_cars(
-    image: np.ndarray,
-    cars: Sequence[Car],
-    doubtful: Sequence[Car] = (),
-    *,
-    length: float | None = None,
-    domain: str = "real",
-) -> CarScene:
-    """Bring an image and its cars to the finder's scale, by their median length.
-
-    Parameters
-    ----------
-    image : array of shape (H, W), (H, W, 3) or (H, W, 4)
-    cars, doubtful : sequences of Car
-        Those to find, and those that count neither for nor against.
-    length : float, optional
-        Of cars in pixels, for an image without any.
-    domain : str
-        Where the scene comes from.
-    """
-    lengths = [car.length for car in cars if car.length is not None]
-    if len(lengths) < len(cars) or not (lengths or length):
-        raise ValueError(
-            f"cars to learn from need lengths, got {len(lengths)} for {len(cars)} cars"
-        )
-    usual = np.median(lengths) if lengths else length
-    factor = FINDER_LENGTH / float(usual or 1)
-    small = scale_image(image_maps(image, 3), factor)
-    rows = np.array([_row(car, factor) for car in cars]).reshape(-1, 4)
-    blurred = np.array([_row(car, factor)[:3] for car in doubtful]).reshape(-1, 3)
-    pixels = (small.clip(0, 1) * 255).round().astype(np.uint8)
-    return CarScene(pixels, rows, blurred, domain)
-
-
-def _row(car: Car, factor: float) -> tuple[float, float, float, float]:
-    angle = float(angles.angle_from_heading(car.drawn_cw_from_up_deg or 0.0))
-    x, y = (car.cx + 0.5) * factor - 0.5, (car.cy + 0.5) * factor - 0.5
-    return x, y, (car.length or FINDER_LENGTH / factor) * factor, angle
-
-
-def scale_image(maps: np.ndarray, factor: float) -> np.ndarray:
-    """Resize maps (C, H, W) by a factor, without aliasing."""
-    height, width = maps.shape[-2:]
-    size = (max(1, round(height * factor)), max(1, round(width * factor)))
-    if size == (height, width):
-        return maps
-    small = F.interpolate(
-        torch.from_numpy(maps)[None],
-        size=size,
-        mode="bilinear",
-        antialias=factor < 1,
-        align_corners=False,
-    )
-    return np.asarray(small[0])
-
-
-def normalize_scene(maps: Tensor) -> Tensor:
-    """Bring maps (B, C + 1, H, W) to mean 0 and spread 1 where they are known."""
-    values, known = maps[:, :-1], maps[:, -1:]
-    total = known.sum((-2, -1), keepdim=True).clamp(min=1)
-    mean = (values * known).sum((-2, -1), keepdim=True) / total
-    gap = (values - mean) * known
-    spread = (gap.square().sum((-2, -1), keepdim=True) / total).mean(1, True).sqrt()
-    return (gap / spread.clamp(min=1e-3)).clamp(-4, 4)
+from roteq_core.tasks.car_crops import LUMINANCE, make_pyramid, read_crops
+from roteq_core.tasks.car_detections import CELL, detections_from_maps, match_cars
+from roteq_core.tasks.car_finder_maps import finder_loss, finder_planes, finder_targets
+from roteq_core.tasks.car_scenes import CarScene, normalize_scene
 
 
 class CarFinderTask:
@@ -243,65 +141,6 @@ def _moved(
     return np.stack([x + middle, y + middle, cars[:, 2] / zoom, angle], 1)
 
 
-def finder_targets(
-    cars: np.ndarray, doubtful: np.ndarray, cells: int
-) -> dict[str, Tensor]:
-    """Maps (cells, cells) of what the finder should say.
-
-    `heat` is 1 at the cell of a car's center and falls off around it; `weight` is 0
-    where nothing can be learnt; `at_car` marks cells with a car's length and angle.
-    """
-    line = np.arange(cells) * CELL + (CELL - 1) / 2
-    y, x = np.meshgrid(line, line, indexing="ij")
-    maps = {n: np.zeros((cells, cells)) for n in ("heat", "at_car", "length", "angle")}
-    weight = np.ones((cells, cells))
-    for cx, cy, length, _ in doubtful:
-        weight[np.hypot(x - cx, y - cy) < max(length / 2, CELL)] = 0
-    for cx, cy, length, angle in cars:
-        distance = np.hypot(x - cx, y - cy) / CELL
-        maps["heat"] = np.maximum(
-            maps["heat"], np.exp(-((distance / HEAT_SIGMA) ** 2) / 2)
-        )
-        near = distance < 0.9
-        maps["at_car"][near] = 1
-        maps["length"][near] = math.log(length / FINDER_LENGTH)
-        maps["angle"][near] = angle
-        weight[near] = 1
-    return {
-        name: torch.from_numpy(value.astype(np.float32))
-        for name, value in {**maps, "weight": weight}.items()
-    }
-
-
-def finder_loss(
-    maps: CarMaps, batch: dict[str, Tensor]
-) -> tuple[Tensor, dict[str, float]]:
-    """Weigh the heat map, and at cars the length and the heading.
-
-    The heat map is compared by cross-entropy with the soft target, each cell weighted
-    by how wrong it is (focal), so that the many easy cells of the ground count little.
-    """
-    heat, target = maps.heat, batch["heat"]
-    cross = F.binary_cross_entropy_with_logits(heat, target, reduction="none")
-    entropy = F.binary_cross_entropy(target, target, reduction="none")
-    wrong = (heat.sigmoid() - target).abs().detach()
-    cars = batch["at_car"].sum().clamp(min=1)
-    heat_loss = ((cross - entropy) * wrong * batch["weight"]).sum() / cars
-    at = batch["at_car"] > 0
-    if at.any():
-        gap = F.smooth_l1_loss(maps.log_length[at], batch["length"][at], beta=0.1)
-        turned = maps.responses.movedim(1, -1)[at]
-        heading = headings.heading_loss(turned, batch["angle"][at]).mean()
-    else:
-        gap = heading = heat.sum() * 0
-    loss = heat_loss + LENGTH_WEIGHT * gap + HEADING_WEIGHT * heading
-    return loss, {
-        "heat": heat_loss.item(),
-        "length": gap.item(),
-        "heading": heading.item(),
-    }
-
-
 def find_in_scene(network: nn.Module, scene: CarScene, device: torch.device) -> Any:
     """Find the cars of one scene at once."""
     maps = torch.from_numpy(scene.image).float()[None] / 255
@@ -315,16 +154,6 @@ def find_in_scene(network: nn.Module, scene: CarScene, device: torch.device) -> 
     with torch.inference_mode():
         found = network(image.to(device))
     return detections_from_maps(finder_planes(found)[0], threshold=0.02)
-
-
-def finder_planes(maps: CarMaps) -> np.ndarray:
-    """Give score, length and mean heading vector (B, 4, h, w) of each cell."""
-    score = maps.heat.sigmoid()
-    length = FINDER_LENGTH * maps.log_length.clamp(-1.5, 1.5).exp()
-    log_p = headings.log_density(maps.responses.movedim(1, -1).flatten(0, -2), 72)
-    vector = headings.mean_vector(log_p).unflatten(0, score.shape)  # (B, h, w, 2)
-    planes = torch.stack([score, length, vector[..., 0], vector[..., 1]], 1)
-    return np.asarray(planes.float().cpu())
 
 
 def best_f1(rows: Sequence[tuple[np.ndarray, np.ndarray, int]]) -> tuple[float, float]:

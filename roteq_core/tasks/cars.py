@@ -15,6 +15,8 @@ from roteq_core.config import TrainConfig
 from roteq_core.net_config import CarNetConfig, PlainCarNetConfig
 from roteq_core.tasks import headings
 from roteq_core.tasks.car_augment import (
+    LOOKS,
+    Look,
     random_color,
     random_gray,
     random_light,
@@ -44,6 +46,8 @@ class CarTask:
         error of tanh(cos), tanh(sin).
     shares : mapping of str to float, optional
         How much of a batch comes from each domain; by weight if not given.
+    without : sequence of str
+        Random changes of crops to leave out, of `car_augment.LOOKS`.
     """
 
     def __init__(
@@ -54,12 +58,16 @@ class CarTask:
         network: CarNetConfig | PlainCarNetConfig | None = None,
         loss: LossKind = "density",
         shares: dict[str, float] | None = None,
+        without: Sequence[Look] = (),
     ):
         if not len(train):
             raise ValueError("there must be a car to learn from, got none")
+        if unknown := set(without) - set(LOOKS):
+            raise ValueError(f"without must be of {LOOKS}, got {sorted(unknown)}")
         self.network = network or CarNetConfig()
         self.patches, self.held_out, self.kind = train, held_out, loss
         self.chances = _chances(train, shares)
+        self.without = frozenset(without)
 
     def batch(self, config: TrainConfig, rng: np.random.Generator) -> dict[str, Tensor]:
         """Draw crops and their angles."""
@@ -74,15 +82,33 @@ class CarTask:
             drawn, turns, flips, zoom=zoom, shift=shift, crop=self.network.crop
         )
         seen = angles_in_crops(drawn.angles, turns, flips)
-        crops = random_paint(crops, seen, CAR_LENGTH / zoom, config.intensity, rng)
-        crops = random_light(crops, config.intensity, rng)
-        mix = random_color if self.network.in_maps == 3 else random_gray
-        maps = mix(crops, rng)
-        maps = random_look(maps, config.intensity, rng)
+        maps = self._looking_otherwise(
+            crops, seen, CAR_LENGTH / zoom, config.intensity, rng
+        )
         return {
             "image": normalize_crops(maps),
             "angle": torch.from_numpy(seen.astype(np.float32)),
         }
+
+    def _looking_otherwise(
+        self,
+        crops: Tensor,
+        angles: np.ndarray,
+        lengths: np.ndarray,
+        strength: float,
+        rng: np.random.Generator,
+    ) -> Tensor:
+        """Make every change of looks but those left out: (n, in_maps + 1, s, s)."""
+        if "paint" not in self.without:
+            crops = random_paint(crops, angles, lengths, strength, rng)
+        if "light" not in self.without:
+            crops = random_light(crops, strength, rng)
+        if "color" in self.without:
+            maps = as_maps(crops, self.network.in_maps)
+        else:
+            mix = random_color if self.network.in_maps == 3 else random_gray
+            maps = mix(crops, rng)
+        return random_look(maps, strength, rng, self.without)
 
     def loss(
         self, network: nn.Module, batch: dict[str, Tensor]

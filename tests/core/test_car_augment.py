@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from roteq_core.tasks.car_augment import (
+    LOOKS,
     random_color,
     random_gray,
     random_light,
@@ -64,3 +65,44 @@ def test_only_the_car_is_painted_and_only_some_cars():
     assert moved[:, 5, 20].max() == 0  # beside the car
     assert changed.min() >= 0
     assert changed.max() <= 1
+
+
+def full_range() -> torch.Tensor:
+    """Smooth gray crops whose values span 0…1."""
+    line = torch.linspace(0, 1, 31)
+    gray = (line[:, None] + line[None]) / 2
+    return torch.stack([gray, torch.ones(31, 31)]).repeat(60, 1, 1, 1)
+
+
+def looking(*names) -> torch.Tensor:
+    """Change smooth crops (60, 31, 31) in these ways alone."""
+    without = [name for name in LOOKS if name not in names]
+    changed = random_look(full_range(), 1.0, np.random.default_rng(0), without)
+    return changed[:, 0]
+
+
+def test_with_everything_left_out_nothing_changes():
+    torch.testing.assert_close(looking(), full_range()[:, 0])
+
+
+@pytest.mark.parametrize(
+    "name", ["shadow", "contrast", "inversion", "blur", "noise", "jpeg"]
+)
+def test_each_look_can_be_left_out_alone(name):
+    gaps = (looking(name) - full_range()[:, 0]).abs().amax((1, 2))
+    assert (gaps > 1e-3).float().mean() > 0.05
+    every = [other for other in LOOKS if other != name]
+    assert not torch.equal(looking(*every), looking(*LOOKS))
+
+
+def test_an_inverted_crop_keeps_its_contrast():
+    before, after = full_range()[:, 0], looking("inversion")
+    kept = (after - before).abs().amax((1, 2)) < 1e-5
+    swapped = (after - (1 - before)).abs().amax((1, 2)) < 1e-5
+    assert (kept ^ swapped).all()
+    assert 0.03 < swapped.float().mean() < 0.3
+
+
+def test_a_change_of_contrast_keeps_the_order_of_grays():
+    diagonal = looking("contrast").diagonal(dim1=1, dim2=2)
+    assert (diagonal.diff(dim=1) >= -1e-6).all()

@@ -6,27 +6,8 @@ import numpy as np
 import pytest
 from imageio import v3 as imageio
 
-from roteq_core.car_examples import (
-    PATCH_REACH,
-    CarFrame,
-    describe_frames,
-    frames_from_folder,
-    hold_out_again,
-    hold_out_cars,
-    read_tables,
-    usable_cars,
-)
+from roteq_core.car_examples import frames_from_folder, read_tables, usable_cars
 from roteq_core.tables import Car, CarTable, write_cars
-
-
-def grid(count=24, name="a"):
-    """Give a frame with cars all over it."""
-    rng = np.random.default_rng(1)
-    cars = tuple(
-        Car(x, y, 20, 9, 10.0 * k)
-        for k, (x, y) in enumerate(rng.uniform(20, 380, (count, 2)))
-    )
-    return CarFrame(name, "boxes", np.zeros((400, 400), np.uint8), (400, 400), cars)
 
 
 def test_only_reviewed_cars_are_learnt_once_anybody_reviewed():
@@ -50,33 +31,6 @@ def test_only_reviewed_cars_are_learnt_once_anybody_reviewed():
     assert not usable_cars(cars[2:3], (10, 10), reviewed_only=True).cars
 
 
-def test_crops_of_training_cars_do_not_reach_what_is_held_out():
-    (frame,) = hold_out_cars([grid()])
-    top, left, _, _ = frame.region
-    assert (top == 0) != (left == 0)
-    assert 0.1 < np.mean(frame.held) < 0.5
-    for car, held in zip(frame.cars, frame.held, strict=True):
-        place, line = (car.cx, left) if left else (car.cy, top)
-        assert held == (place >= line)
-        assert held or place + PATCH_REACH * car.length < line
-
-
-def test_the_last_of_many_images_are_held_out():
-    frames = hold_out_cars([grid(name=str(k)) for k in range(5)])
-    assert [all(frame.held) for frame in frames] == [False] * 4 + [True]
-    assert frames[4].region == (0, 0, 400, 400)
-    assert describe_frames(frames)["held_out_cars"] == 24
-
-
-def test_new_boxes_leave_what_is_held_out():
-    (before,) = hold_out_cars([grid(12)])
-    (after,) = hold_out_again([grid(40)], {"a": before.region})
-    assert after.region == before.region
-    assert sum(after.held) > sum(before.held)
-    (none,) = hold_out_again([grid(40)], {})
-    assert not any(none.held)
-
-
 def test_images_of_a_folder_are_paired_with_their_cars(tmp_path):
     for name in ("a", "b", "c"):
         imageio.imwrite(tmp_path / f"{name}.png", np.zeros((60, 80, 3), np.uint8))
@@ -93,10 +47,6 @@ def test_mistakes_name_the_folder(tmp_path):
         frames_from_folder(tmp_path, tmp_path)
     with pytest.raises(ValueError, match="there is no file or folder"):
         frames_from_folder(tmp_path / "nowhere", tmp_path)
-    with pytest.raises(ValueError, match="at least 4 cars, got 2"):
-        hold_out_cars([grid(2)])
-    with pytest.raises(ValueError, match="only where there are two or more"):
-        hold_out_cars([grid()], "images")
 
 
 def test_sizes_of_images_tell_fractions_in_a_folder_of_tables(tmp_path):

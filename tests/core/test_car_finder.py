@@ -1,4 +1,4 @@
-"""Finding cars: targets, peaks, suppression, matching, and whole images."""
+"""Finding cars: peaks, suppression, matching, and whole images."""
 
 from __future__ import annotations
 
@@ -22,18 +22,14 @@ from roteq_core.networks import build_network
 from roteq_core.synthetic import aerial_scene
 from roteq_core.tables import Car
 from roteq_core.tasks.car_detections import (
+    CELL,
     Detections,
     detections_from_maps,
     match_cars,
     suppress,
 )
-from roteq_core.tasks.car_finder import (
-    CELL,
-    CarFinderTask,
-    best_f1,
-    finder_targets,
-    scene_from_cars,
-)
+from roteq_core.tasks.car_finder import CarFinderTask, best_f1
+from roteq_core.tasks.car_scenes import scene_from_cars
 
 SMALL = CarFinderNetConfig(
     filters=(2, 3), kernel_size=3, hidden=4, turning=TurningConfig(8, frequencies=2)
@@ -117,17 +113,6 @@ def test_the_best_threshold_balances_misses_and_false_alarms():
     rows = [(np.array([0.9, 0.8, 0.2]), np.array([1, 1, 0]), 2)]
     assert best_f1(rows) == (1.0, 0.8)
     assert best_f1([(np.zeros(0), np.zeros(0), 3)]) == (0.0, 1.0)
-
-
-def test_targets_say_where_how_long_and_which_way():
-    cars = np.array([[21.5, 13.5, 20.0, 1.2]])
-    doubtful = np.array([[41.5, 41.5, 12.0, 0.0]])
-    maps = finder_targets(cars, doubtful, 16)
-    assert maps["heat"][3, 5] == 1
-    assert maps["angle"][3, 5] == pytest.approx(1.2)
-    assert maps["length"][3, 5] == pytest.approx(0, abs=1e-6)
-    assert maps["weight"][10, 10] == 0
-    assert maps["weight"][3, 5] == 1
 
 
 def small_scene():
@@ -262,8 +247,3 @@ def test_found_cars_remember_their_finder_when_they_get_headings(model):
     for car in drain(iter_find_cars(image, options)):
         assert car.source.startswith("cars ")
         assert car.extra["found_by"].startswith("tiny-finder ")
-
-
-def test_cars_without_length_cannot_be_learnt_from():
-    with pytest.raises(ValueError, match="need lengths"):
-        scene_from_cars(np.zeros((50, 50, 3), np.uint8), [Car(10, 10)])

@@ -12,7 +12,7 @@ from roteq_core.net_config import CarNetConfig, TurningConfig
 from roteq_core.synthetic import car_crops
 from roteq_core.tables import Car
 from roteq_core.tasks import car_patches as cp
-from roteq_core.tasks.car_finder import scene_from_cars
+from roteq_core.tasks.car_scenes import scene_from_cars
 from roteq_core.tasks.cars import CarTask, angles_in_crops, read_patches
 from roteq_core.train import iter_train
 

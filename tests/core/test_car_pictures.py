@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import tifffile
 from imageio import v3 as imageio
 from PIL import Image
 
@@ -24,6 +25,61 @@ def test_cmyk_pictures_are_read_as_colors(color, tmp_path):
     assert found.shape == color.shape
     assert np.abs(found.astype(int) - color).mean() < 4
     assert image_maps(found)[-1].min() == 1
+
+
+def inks_of(color: np.ndarray, dtype: str) -> np.ndarray:
+    """Cyan, magenta, yellow and black of colors, with as much black as there can be."""
+    share = color / 255
+    light = share.max(-1, keepdims=True)
+    inks = np.concatenate([1 - share / np.maximum(light, 1e-9), 1 - light], -1)
+    kind = np.dtype(dtype)
+    return (inks * (np.iinfo(kind).max if kind.kind == "u" else 1)).astype(kind)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32"])
+@pytest.mark.parametrize("planar", ["contig", "separate"])
+def test_cmyk_tiffs_are_read_as_colors(color, tmp_path, dtype, planar):
+    inks = inks_of(color, dtype)
+    stored = np.moveaxis(inks, -1, 0) if planar == "separate" else inks
+    path = tmp_path / "a.tif"
+    tifffile.imwrite(path, stored, photometric="separated", planarconfig=planar)
+    found = read_image(path)
+    assert found.dtype == dtype
+    full = {"uint8": 255, "uint16": 65535, "float32": 1}[dtype]
+    np.testing.assert_allclose(found / full, color / 255, atol=2 / 255)
+    assert image_maps(found, 3).shape == (4, 40, 50)
+
+
+def test_opacity_of_cmyk_tiffs_is_kept(color, tmp_path):
+    opacity = np.full((40, 50, 1), 255, np.uint8)
+    opacity[:10] = 0
+    inks = np.concatenate([inks_of(color, "uint8"), opacity], -1)
+    path = tmp_path / "a.tif"
+    tifffile.imwrite(path, inks, photometric="separated", extrasamples=["unassalpha"])
+    found = read_image(path)
+    assert found.shape == (40, 50, 4)
+    np.testing.assert_array_equal(image_maps(found, 3)[-1], opacity[..., 0] > 0)
+
+
+def test_cmyk_tiffs_of_pillow_are_read_as_pillow_reads_them(color, tmp_path):
+    picture = Image.fromarray(color).convert("CMYK")
+    picture.save(tmp_path / "a.tif")
+    found = read_image(tmp_path / "a.tif")
+    np.testing.assert_allclose(found, picture.convert("RGB"), atol=1)
+
+
+def test_other_inks_are_refused(color, tmp_path):
+    path = tmp_path / "a.tif"
+    other = (332, "H", 1, 2, True)  # InkSet: not cyan, magenta, yellow, black
+    inks = inks_of(color, "uint8")
+    tifffile.imwrite(path, inks, photometric="separated", extratags=[other])
+    with pytest.raises(ValueError, match=r"a\.tif: inks must be .* with InkSet 2"):
+        read_image(path)
+    tifffile.imwrite(path, inks[..., :3], photometric="rgb")
+    with tifffile.TiffFile(path, mode="r+") as tif:
+        tif.pages[0].tags["PhotometricInterpretation"].overwrite(5)
+    with pytest.raises(ValueError, match=r"a\.tif: inks must be .* got 3 samples"):
+        read_image(path)
 
 
 def test_gray_with_opacity_is_read(color, tmp_path):

@@ -112,6 +112,38 @@ def test_what_cannot_be_written_is_refused_before_the_work(folder, tmp_path):
     assert "there is no folder" in refused(*find, tmp_path / "none" / "a.csv")
 
 
+@pytest.mark.parametrize("format", ["dota", "yolo-obb", "voc-labelimg2"])
+@pytest.mark.parametrize(
+    ("car", "reason"),
+    [
+        (Car(60, 20, 24, file="a.png"), "got no width at (60, 20)"),
+        (Car(60, 20, file="a.png"), "got no length and no width at (60, 20)"),
+        (Car(600, 20, 24, 10, file="a.png"), "got no heading or axis at (600, 20)"),
+    ],
+)
+def test_cars_without_a_box_are_refused_before_the_model_runs(
+    folder, tmp_path, monkeypatch, format, car, reason
+):
+    ran = []
+    monkeypatch.setattr(
+        "roteq_core.orient.load_model", lambda *_, **__: ran.append("the model")
+    )
+    cars, output = tmp_path / "cars.csv", tmp_path / "out.txt"
+    write_cars(CarTable((CARS[0], car)), cars)
+    said = refused(*orient(folder, cars, output, "--format", format))
+    assert "car 2: " in said
+    assert "a box needs length, width and a heading or an axis, " + reason in said
+    assert not ran
+    assert not output.exists()
+
+
+def test_cars_without_a_box_may_be_rows_of_other_images(folder, tmp_path):
+    cars, output = tmp_path / "cars.csv", tmp_path / "out.txt"
+    write_cars(CarTable((Car(60, 20, file="b.png"), *CARS)), cars)
+    run(*orient(folder, cars, output, "--format", "dota"))
+    assert [car.file for car in read_cars(output)] == ["a.png", "a.png"]
+
+
 def test_found_cars_can_be_written_as_text(folder, tmp_path):
     output = tmp_path / "a.txt"
     words = ("--model", folder / "finder.safetensors", "--no-orient")

@@ -17,10 +17,7 @@ from roteq_core.jobs import drain
 from roteq_core.model import make_model
 from roteq_core.net_config import CarNetConfig, TurningConfig
 from roteq_core.networks import build_network
-from roteq_core.orient import (
-    car_lengths,
-    iter_orient,
-)
+from roteq_core.orient import iter_orient
 from roteq_core.tables import Car, CarTable
 
 NETWORK = CarNetConfig(
@@ -183,22 +180,26 @@ def test_cars_that_name_no_image_are_of_any(image_file, model):
     assert [car.status for car in table] == ["machine", ""]
 
 
-def test_missing_lengths_are_taken_from_what_is_known():
-    cars = [Car(0, 0, 30), Car(1, 1, 50), Car(2, 2)]
-    lengths, note = car_lengths(cars, OrientOptions())
-    assert lengths[2] == 40
-    assert "median" in note
-    assert car_lengths(cars, OrientOptions(car_length_px=20))[0][2] == 20
-    assert car_lengths(cars, OrientOptions(pixel_size_m=0.1))[0][2] == 45
-    lengths, note = car_lengths(cars[2:], OrientOptions())
-    assert lengths[0] == 36
-    assert "give the car length" in note
-    assert car_lengths(cars[:2], OrientOptions())[1] == ""
-
-
 def test_the_job_reports_each_batch_and_can_be_pickled(image, model):
     table = CarTable(CARS)
     job = iter_orient(image, table, OrientOptions(model=model, batch=2))
     done = [report.done for report in job]
     assert done == [0, 2, 3]
     pickle.loads(pickle.dumps(oriented(image, CARS, model)))
+
+
+def test_a_table_is_checked_as_it_will_be_before_a_model_is_loaded(image):
+    cars = (Car(60, 70, 30, 12), Car(500, 70, 30, 12), Car(60, 70, file="b.png"))
+    reviewed = Car(60, 70, 30, 12, 77.0, status="accepted")
+    seen = []
+
+    def check(table):
+        seen.extend(table)
+        raise ValueError("not like this")
+
+    options = OrientOptions(model="no-such-model")
+    job = iter_orient(image, CarTable((*cars, reviewed)), options, check=check)
+    with pytest.raises(ValueError, match="not like this"):
+        drain(job)
+    assert [car.heading_cw_from_up_deg for car in seen] == [0.0, None, 0.0, 77.0]
+    assert [car.status for car in seen[:2]] == ["machine", OUTSIDE]

@@ -2,7 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from roteq_core.reproduce_cars_report import detail_lines, draw_figures, table_lines
+from roteq_core.reproduce_cars_report import (
+    detail_lines,
+    draw_figures,
+    finder_lines,
+    table_lines,
+)
 
 
 @pytest.fixture
@@ -49,3 +54,19 @@ def test_errors_are_told_by_size_heading_turn_and_orientations(result):
 def test_the_figures_are_drawn(result, tmp_path):
     draw_figures(result, tmp_path / "cars.png")
     assert (tmp_path / "cars.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_finder_without_finds_has_no_heading_error():
+    row = {"cars": 3, "found": 0, "matched": 0, "not_counted": 0, "precision": 0.0}
+    row |= {"recall": 0.0, "f1": 0.0, "heading": {"cars": 0}}
+    lines = finder_lines(
+        {
+            "model": "mine",
+            "heading_model": "cars",
+            "threshold": 0.35,
+            "matching": {"rule": "the rule"},
+            "rows": {"test_frames": row},
+        }
+    )
+    assert lines[2].split()[-3:] == ["-", "-", "-"]
+    assert "the rule" in lines[-1]

@@ -80,7 +80,7 @@ def test_corners_without_a_box_are_refused(corners, rule):
 
 def test_a_box_needs_size_and_direction():
     assert not Car(1, 2).has_box
-    with pytest.raises(ValueError, match="length=None"):
+    with pytest.raises(ValueError, match="got no length and no width at"):
         box_corners(Car(1, 2, heading_cw_from_up_deg=3))
 
 

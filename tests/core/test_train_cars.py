@@ -8,20 +8,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from roteq_core.ablate_cars import VARIANTS, ablation_lines, train_variant
 from roteq_core.car_frames import CarFrames, frames_from_files, split_frames
 from roteq_core.cli.main import app
 from roteq_core.drawn_cars import synthetic_patches
 from roteq_core.jobs import drain
 from roteq_core.model import load_model
 from roteq_core.net_config import CarNetConfig, TurningConfig
-from roteq_core.reproduce_cars import (
-    contenders,
-    fitted_steps,
-    read_split,
-)
+from roteq_core.reproduce_cars import contenders, fitted_steps
 from roteq_core.tables import Car, CarTable, read_cars
-from roteq_core.tasks.car_patches import join_patches
 from roteq_core.tasks.cars import CarTask
 from roteq_core.train_cars import TRAIN_CARS, iter_train_cars
 
@@ -141,36 +135,12 @@ def test_an_unknown_network_is_refused_in_one_sentence(folder, tmp_path):
     assert result.exit_code == 1
 
 
-def test_splits_are_read_and_missing_ones_refused(tmp_path):
-    (tmp_path / "cars.csv").write_text(
-        "file,cx,cy,length_px,width_px,heading_cw_from_up_deg,stationary_id,split\n"
-        "a.jpg,1,2,50,20,90,-1,test\n"
-    )
-    frames = read_split(tmp_path, "test")
-    assert frames.cars[0][0].length == 50
-    with pytest.raises(ValueError, match="no rows with split 'train'"):
-        read_split(tmp_path, "train")
-    with pytest.raises(ValueError, match=r"no cars\.csv"):
-        read_split(tmp_path / "nowhere", "test")
-
-
 def test_a_training_gets_as_many_steps_as_fit_into_its_time():
     patches = drain(synthetic_patches(6, 1, ["carpark"], "synthetic"))
     task = CarTask(patches, network=SMALL)
     config = dataclasses.replace(TRAIN_CARS, batch=2)
     assert fitted_steps(task, config, 1e-6).steps == 3
     assert fitted_steps(task, config, 30.0).steps > 20
-
-
-def test_each_part_of_the_data_is_left_out_in_turn():
-    patches = drain(synthetic_patches(8, 1, ["carpark"], "real"))
-    held = drain(synthetic_patches(4, 2, ["winter"], "left-out"))
-    held = join_patches([held, patches[:2]])
-    variant = dataclasses.replace(VARIANTS[0], train={"batch": 2})
-    row = train_variant(variant, patches, held, 0.1)
-    result = {"minutes": 0.1, "rows": {variant.name: row}}
-    assert any(line.startswith("everything") for line in ablation_lines(result))
-    assert len({v.name for v in VARIANTS}) == len(VARIANTS)
 
 
 def test_the_plain_network_is_trained_with_and_without_turned_crops():

@@ -15,7 +15,7 @@ from roteq_core.jobs import drain
 from roteq_core.model import load_model
 from roteq_core.net_config import CarFinderNetConfig, TurningConfig
 from roteq_core.tables import Car, CarTable
-from roteq_core.tasks.car_finder import scene_from_cars
+from roteq_core.tasks.car_scenes import scene_from_cars
 from roteq_core.train_finder import (
     TRAIN_FINDER,
     drawn_scenes,
