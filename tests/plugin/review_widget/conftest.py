@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from qtpy.QtCore import QEvent, QPointF, Qt
 from qtpy.QtGui import QMouseEvent
@@ -104,15 +105,31 @@ def drag(viewer, widget, qtbot):
         event = QMouseEvent(kind, local, where, button, held, modifier)
         QApplication.sendEvent(canvas, event)
 
+    def rest(end, modifier):
+        """Stay until the viewer has seen the pointer: busy machines drop moves."""
+        row, column = widget.review.frame.to_world(*end)
+
+        def has_arrived():
+            at = on_canvas(viewer, widget, *end)
+            send(kinds.MouseMove, at, button, modifier)
+            away = np.subtract(viewer.cursor.position[-2:], (row, column))
+            return np.abs(away).max() * viewer.scene.camera.zoom < 1.5  # of the canvas
+
+        qtbot.waitUntil(has_arrived, timeout=30_000)
+
     def drag(start, end, modifier=Qt.KeyboardModifier.NoModifier, steps=4):
         settle(widget)
+        # Places are looked up anew each time: the canvas may change its size meanwhile.
+        path = np.linspace(start, end, steps + 1)
         first, last = (on_canvas(viewer, widget, *at) for at in (start, end))
         send(kinds.MouseMove, first, Qt.MouseButton.NoButton, modifier)
         send(kinds.MouseButtonPress, first, button, modifier)
-        for i in range(1, steps + 1):
-            if first != last:
-                at = first + (last - first) * (i / steps)
+        if first != last:
+            for x, y in path[1:]:
+                at = on_canvas(viewer, widget, x, y)
                 send(kinds.MouseMove, at, button, modifier)
+            rest(end, modifier)
+        last = on_canvas(viewer, widget, *end)
         send(kinds.MouseButtonRelease, last, Qt.MouseButton.NoButton, modifier)
         settle(widget)
 
