@@ -13,7 +13,9 @@ pip install -q 'pip>=25.1'
 # does the same work.
 if [ "$(uname -s)" = Linux ] && ! command -v nvidia-smi >/dev/null &&
   ! "$python" -c 'import torch' 2>/dev/null; then
-  pip install -c constraints.txt torch --index-url https://download.pytorch.org/whl/cpu ||
+  # What it depends on comes from PyPI below: one look here, or a firewall costs minutes.
+  pip install -c constraints.txt --no-deps --retries 1 --timeout 20 torch \
+    --index-url https://download.pytorch.org/whl/cpu ||
     echo "The CPU build of torch was not found: taking PyPI's."
 fi
 
