@@ -131,6 +131,7 @@ class CarMaps(NamedTuple):
     heat: Tensor  # (B, H/4, W/4), before the sigmoid
     log_length: Tensor  # (B, H/4, W/4), of the length in pixels over the usual one
     responses: Tensor  # (B, R, H/4, W/4), as of `CarNet`
+    offset: Tensor | None = None  # (B, 2, H/4, W/4), to the car's center, in cells
 
 
 class CarFinderNet(nn.Module):
@@ -162,6 +163,10 @@ class CarFinderNet(nn.Module):
         self.look = rot_conv(turning, last, config.hidden, k, pool="magnitude")
         self.decide = nn.Conv2d(config.hidden, 2, 1)
         self.point = rot_conv(turning, last, 1, k, pool="none")
+        self.aim: nn.Module | None = None
+        if config.offsets:
+            self.aim = rot_conv(turning, last, config.offsets, k)
+            self.offset = VectorHead(config.offsets)
         with torch.no_grad():
             self.point.weight.mul_(0.1)
             self.decide.weight.mul_(0.1)
@@ -181,4 +186,29 @@ class CarFinderNet(nn.Module):
         for block, norm in zip(self.blocks, list(self.norms)[1:], strict=True):
             x = norm(block(x))
         heat, log_length = self.decide(self.look(x)).unbind(1)
-        return CarMaps(heat, log_length, self.point(x)[:, 0])
+        offset = None if self.aim is None else self.offset(self.aim(x))
+        return CarMaps(heat, log_length, self.point(x)[:, 0], offset)
+
+
+class VectorHead(nn.Module):
+    """One vector from several, each scaled and turned by what was learnt.
+
+    With vectors as complex numbers, d = Σ c_f z_f turns with the image as they do: see
+    docs/method.md (17).
+
+    Parameters
+    ----------
+    maps : int
+        Fields at the input.
+    """
+
+    def __init__(self, maps: int):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(2, maps) / maps)
+
+    def forward(self, field: Tensor) -> Tensor:
+        """(B, C, 2, H, W) → (B, 2, H, W)."""
+        real, imaginary = (part[:, None, None] for part in self.weight)
+        u, v = field.unbind(2)
+        along, across = real * u - imaginary * v, imaginary * u + real * v
+        return torch.stack([along.sum(1), across.sum(1)], 1)

@@ -264,6 +264,8 @@ def _finder_layers(config: CarFinderNetConfig) -> list[FieldLayer]:
     trail, maps = trail.convolved(k, k // 2), filters[-1]
     layers.append(trail.layer("look", "Look", config.hidden, k, maps, turning))
     layers.append(trail.layer("point", "Heading", 1, k, maps, turning))
+    if config.offsets:
+        layers.append(trail.layer("aim", "Center", config.offsets, k, maps, turning))
     return layers
 
 

@@ -211,7 +211,7 @@ def _iter_one_scale(
 
 
 def _cell_maps(network: nn.Module, image: Tensor) -> Tensor:
-    """Maps (4, h, w) of pixels: each cell repeated."""
+    """Maps (4 or 6, h, w) of pixels: each cell repeated."""
     planes = torch.from_numpy(finder_planes(network(image))[0])
     return planes.repeat_interleave(CELL, 1).repeat_interleave(CELL, 2)
 

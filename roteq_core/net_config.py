@@ -144,18 +144,31 @@ class PlainCarNetConfig:
 
 @dataclass(frozen=True)
 class CarFinderNetConfig:
-    """The network that finds cars: a heat map with lengths and headings."""
+    """The network that finds cars: a heat map with lengths, headings and centers."""
 
     kind: ClassVar[str] = "car-finder"
     filters: tuple[int, ...] = (6, 10, 10)
     kernel_size: int = option(5, "Kernel", "Odd side of the filters.", low=3, high=15)
     hidden: int = option(16, "Hidden", "Maps before the heat map.", low=1, high=256)
     in_maps: int = option(1, "Input channels", low=1, high=3)
+    offsets: int = option(
+        0, "Offsets", "Fields that tell a car's center; 0: none.", low=0, high=64
+    )
     turning: TurningConfig = TurningConfig(orientations=12, frequencies=3)
 
     def __post_init__(self) -> None:
         check_options(self)
         _check_odd(self.kernel_size)
+
+
+#: What `roteq train finder` trains, and the shipped finder is.
+FINDER_NET = CarFinderNetConfig(
+    filters=(8, 12, 12),
+    hidden=24,
+    in_maps=3,
+    offsets=4,
+    turning=TurningConfig(orientations=12, sigma=0.8),
+)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from roteq_core.config import TrainConfig
 from roteq_core.fine_tuning import weights_of
 from roteq_core.jobs import Job, Report
 from roteq_core.model import Model, make_model
-from roteq_core.net_config import CarFinderNetConfig
+from roteq_core.net_config import FINDER_NET, CarFinderNetConfig
 from roteq_core.synthetic import FAMILIES, aerial_scene
 from roteq_core.synthetic.aerial import AerialScene
 from roteq_core.tables import Car
@@ -25,17 +25,19 @@ from roteq_core.tasks.car_scenes import CarScene, scene_from_cars
 from roteq_core.train import iter_train
 
 TRAIN_FINDER = TrainConfig(
-    steps=1500,
+    steps=4000,
     batch=6,
     crop=128,
     learning_rate=8e-3,
     warmup=0.04,
-    epoch_steps=100,
+    epoch_steps=200,
     average=0.2,
+    freeze=0.3,
     scale=0.35,
     elastic=0.0,
     intensity=0.6,
 )
+SYNTHETIC = 150  # drawn scenes to learn from
 SCENE_SIDE = 288
 SCENE_LENGTHS = (18.0, 27.0)  # pixels of the cars of a drawn scene
 CHECKS = 6  # drawn scenes to validate on
@@ -45,9 +47,9 @@ LEAST_VISIBLE = 0.5  # share of a drawn car that must show to be looked for
 def iter_train_finder(
     frames: CarFrames,
     *,
-    network: CarFinderNetConfig | None = None,
+    network: CarFinderNetConfig = FINDER_NET,
     config: TrainConfig = TRAIN_FINDER,
-    synthetic: int = 44,
+    synthetic: int = SYNTHETIC,
     left_out: Sequence[str] = ("winter",),
     name: str = "my-car-finder",
     folder: Path | None = None,
@@ -63,7 +65,7 @@ def iter_train_finder(
     ----------
     frames : CarFrames
         The last fifth is held out; a single one is learnt from and not held out.
-    network : CarFinderNetConfig, optional
+    network : CarFinderNetConfig
     config : TrainConfig
     synthetic : int
         How many drawn scenes to learn from besides.
@@ -154,6 +156,6 @@ def cars_of_drawing(drawn: AerialScene) -> tuple[list[Car], list[Car]]:
 
 
 def _threshold_of(scores: dict[str, Any]) -> dict[str, float]:
-    """Give the threshold with the best F1, the mean of those of all domains."""
-    found = [value for key, value in scores.items() if key.endswith("_threshold")]
-    return {"threshold": round(float(np.mean(found)), 3)} if found else {}
+    """Keep the threshold that suits all domains best."""
+    found = scores.get("threshold")
+    return {} if found is None else {"threshold": round(float(found), 3)}

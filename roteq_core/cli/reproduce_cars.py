@@ -34,6 +34,9 @@ def reproduce_cars(
     ship: Path | None = typer.Option(
         None, help="Instead, train the shipped model anew, to this .safetensors file."
     ),
+    ship_finder: Path | None = typer.Option(
+        None, help="Instead, train the shipped finder anew, to this .safetensors file."
+    ),
     scores: bool = typer.Option(
         False,
         "--scores",
@@ -58,6 +61,9 @@ def reproduce_cars(
 
     if ship is not None:
         _ship(data, ship, start, steps)
+        return
+    if ship_finder is not None:
+        _ship_finder(data, ship_finder, steps, output)
         return
     if scores:
         _score(data, model, finder, output)
@@ -103,6 +109,23 @@ def _ship(data: Path, output: Path, start: str | None, steps: int | None) -> Non
     model.save(output)
     _print_scores(model.card.scores)
     console.print(f"wrote {output}: {model.card.parameters} weights", highlight=False)
+
+
+def _ship_finder(data: Path, file: Path, steps: int | None, output: Path) -> None:
+    import dataclasses
+
+    from roteq_core.ship_finder import FINDER_LEG, iter_ship_finder
+
+    count = steps or FINDER_LEG.steps
+    epoch = min(count, FINDER_LEG.epoch_steps)
+    leg = dataclasses.replace(FINDER_LEG, steps=count, epoch_steps=epoch)
+    folder = output / "finder_run"
+    folder.mkdir(parents=True, exist_ok=True)
+    job = iter_ship_finder(data, train=leg, folder=folder)
+    model = follow(job, "train finder", lambda r: r.text if "heat" in r.text else None)
+    model.save(file)
+    typer.echo(model.card.limits)
+    console.print(f"wrote {file}: {model.card.parameters} weights", highlight=False)
 
 
 def _score(data: Path, model: str, finder: str, output: Path) -> None:

@@ -18,7 +18,7 @@ def train_finder(
     output: Path = typer.Option(..., "--output", "-o", help="A .safetensors file."),
     steps: int | None = typer.Option(None, help="Weight updates in all."),
     batch: int | None = typer.Option(None, help="Windows per step."),
-    synthetic: int = typer.Option(44, help="Drawn scenes to learn from besides."),
+    synthetic: int = typer.Option(150, help="Drawn scenes to learn from besides."),
     seed: int = typer.Option(0, help="Same seed, same weights."),
     device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
     folder: Path | None = typer.Option(None, help="Keep checkpoints here."),

@@ -12,6 +12,7 @@ from scipy import ndimage
 from scipy.spatial import cKDTree
 
 CELL = 4
+FARTHEST = 1.5  # cells from a peak to the center of its car
 WIDTH_RATIO = 0.42  # of a car's width to its length
 ROUND = 1e-9
 MATCH_LENGTHS = 0.4  # how far a find may be from the center of its car
@@ -46,9 +47,10 @@ def detections_from_maps(
 
     Parameters
     ----------
-    planes : array of shape (4, h, w)
+    planes : array of shape (4, h, w) or (6, h, w)
         Score, length in pixels, and the mean heading vector (u, v) for each cell of 4×4
-        pixels.
+        pixels; then the way to the center of the car, right and down in cells. Without
+        it the center is that of gravity of the scores around a peak.
     threshold : float
         Least score.
     overlap : float
@@ -58,9 +60,13 @@ def detections_from_maps(
     # The plus-shaped neighborhood and its corners: the same after a quarter turn.
     peak = score >= ndimage.maximum_filter(score, size=3, mode="constant") - ROUND
     rows, columns = np.nonzero(peak & (score >= threshold))
-    y, x = _refined(score, rows, columns)
+    _, lengths, u, v, *offset = planes[:, rows, columns]
+    if offset:
+        right, down = (np.clip(part, -FARTHEST, FARTHEST) for part in offset)
+        y, x = rows + down, columns + right
+    else:
+        y, x = _refined(score, rows, columns)
     centers = np.stack([x, y], 1) * CELL + (CELL - 1) / 2
-    _, lengths, u, v = planes[:, rows, columns]
     found = Detections(centers, lengths, np.arctan2(v, u), score[rows, columns])
     order = np.lexsort((centers[:, 0], centers[:, 1], -found.scores))
     return suppress(found.take(order), overlap)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -100,3 +101,25 @@ def drawn_frames(tmp_path_factory: Any) -> Callable[[tuple[int, int]], Path]:
         return path
 
     return draw
+
+
+@pytest.fixture(scope="session")
+def split_frames(tmp_path_factory: Any) -> Path:
+    """Five drawn frames, four to learn from; the first car of each is parked."""
+    path: Path = tmp_path_factory.mktemp("cars_aerial")
+    (path / "frames").mkdir()
+    with (path / "cars.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        columns = "file cx cy length_px width_px heading_cw_from_up_deg"
+        rows.writerow([*columns.split(), "stationary_id", "split"])
+        for number in (118, 119, 120, 122, 140):
+            scene = aerial_scene(
+                (160, 160), seed=number, style="carpark", car_length_px=(28, 32)
+            )
+            name = f"frame_{number}.png"
+            imageio.imwrite(path / "frames" / name, scene.image)
+            split = "test" if number == 140 else "train"
+            for index, c in enumerate(scene.cars):
+                box = (c.cx, c.cy, c.length, c.width, c.heading_cw_from_up_deg)
+                rows.writerow((name, *box, -1 if index else 7, split))
+    return path

@@ -28,11 +28,15 @@ from roteq_core.tasks.car_detections import (
     match_cars,
     suppress,
 )
-from roteq_core.tasks.car_finder import CarFinderTask, best_f1
+from roteq_core.tasks.car_finder import CarFinderTask, best_f1, best_threshold
 from roteq_core.tasks.car_scenes import scene_from_cars
 
 SMALL = CarFinderNetConfig(
-    filters=(2, 3), kernel_size=3, hidden=4, turning=TurningConfig(8, frequencies=2)
+    filters=(2, 3),
+    kernel_size=3,
+    hidden=4,
+    offsets=2,
+    turning=TurningConfig(8, frequencies=2),
 )
 
 
@@ -53,6 +57,16 @@ def test_peaks_are_found_between_cells():
     x, y = found.centers[0]
     assert x == pytest.approx(8 * CELL + 1.5, abs=0.1)
     assert 5 * CELL + 1.5 < y < 5.6 * CELL + 1.5
+
+
+def test_centers_are_where_the_network_says():
+    planes = np.concatenate([heat([(5, 8, 0.9)]), np.zeros((2, 20, 20))])
+    planes[4:, 5, 8] = 0.5, -0.25
+    found = detections_from_maps(planes, threshold=0.3)
+    np.testing.assert_allclose(found.centers, [[8.5 * CELL + 1.5, 4.75 * CELL + 1.5]])
+    planes[4:, 5, 8] = 40, 0  # no center is that far from its peak
+    found = detections_from_maps(planes, threshold=0.3)
+    assert found.centers[0, 0] == 9.5 * CELL + 1.5
 
 
 def test_only_peaks_above_the_threshold_count_and_the_best_come_first():
@@ -113,6 +127,15 @@ def test_the_best_threshold_balances_misses_and_false_alarms():
     rows = [(np.array([0.9, 0.8, 0.2]), np.array([1, 1, 0]), 2)]
     assert best_f1(rows) == (1.0, 0.8)
     assert best_f1([(np.zeros(0), np.zeros(0), 3)]) == (0.0, 1.0)
+
+
+def test_one_threshold_suits_several_domains_as_well_as_it_can():
+    strict = [(np.array([0.9, 0.6, 0.55]), np.array([1, 0, 0]), 1)]
+    shy = [(np.array([0.7, 0.3, 0.2]), np.array([1, 1, 0]), 2)]
+    assert best_f1(shy) == (1.0, 0.3)
+    # Above 0.6 the first is perfect, and up to 0.7 the second finds one of two.
+    assert 0.6 < best_threshold([strict, shy]) < 0.7
+    assert 0.2 < best_threshold([shy]) <= 0.3
 
 
 def small_scene():

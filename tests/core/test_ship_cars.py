@@ -2,47 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-
-import pytest
-from imageio import v3 as imageio
 
 from roteq_core import mended_labels, ship_cars
 from roteq_core.car_frames import CarFrames
 from roteq_core.jobs import drain
 from roteq_core.model import load_model
 from roteq_core.ship_cars import LAST_LEG, LEGS, iter_ship_cars, shipped_frames
-from roteq_core.synthetic import aerial_scene
 from roteq_core.tables import Car
 
-COLUMNS = ("file", "cx", "cy", "length_px", "width_px", "heading_cw_from_up_deg")
-COLUMNS += ("stationary_id", "split")
 
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    """Five drawn frames with numbers of all kinds; the first car of each is parked."""
-    path = tmp_path_factory.mktemp("cars_aerial")
-    (path / "frames").mkdir()
-    with (path / "cars.csv").open("w", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(COLUMNS)
-        for number in (118, 119, 120, 122, 140):
-            scene = aerial_scene(
-                (160, 160), seed=number, style="carpark", car_length_px=(28, 32)
-            )
-            name = f"frame_{number}.png"
-            imageio.imwrite(path / "frames" / name, scene.image)
-            split = "test" if number == 140 else "train"
-            for index, c in enumerate(scene.cars):
-                box = (c.cx, c.cy, c.length, c.width, c.heading_cw_from_up_deg)
-                rows.writerow((name, *box, -1 if index else 7, split))
-    return path
-
-
-def test_frames_are_split_by_number_and_parked_cars_are_not_checked(data):
-    learnt, checked = shipped_frames(data)
+def test_frames_are_split_by_number_and_parked_cars_are_not_checked(split_frames):
+    learnt, checked = shipped_frames(split_frames)
     assert [path.stem for path in learnt.images] == ["frame_118", "frame_119"]
     assert [path.stem for path in checked.images] == ["frame_122"]
     parked = [c.extra["stationary_id"] for c in checked.cars[0]]
@@ -57,13 +28,15 @@ def test_only_listed_labels_are_turned_around(tmp_path):
     assert [c.heading_cw_from_up_deg for c in mended.cars[0]] == [20, 200]
 
 
-def test_the_recipe_gives_a_model_with_scores_and_a_card(data, tmp_path, monkeypatch):
+def test_the_recipe_gives_a_model_with_scores_and_a_card(
+    split_frames, tmp_path, monkeypatch
+):
     monkeypatch.setattr(ship_cars, "DRAWN_CHECKS", 24)
     *legs, last = (
         dataclasses.replace(leg, steps=1, batch=2, epoch_steps=1)
         for leg in (*LEGS, LAST_LEG)
     )
-    model = drain(iter_ship_cars(data, legs=legs, last=last, synthetic=11))
+    model = drain(iter_ship_cars(split_frames, legs=legs, last=last, synthetic=11))
     names = {"val", "left_out", "drawn_anew", "sketches", "demo_scene"}
     names |= {"test_turn_0", "test_turn_37", "test_one_reading"}
     assert names <= set(model.card.scores)
