@@ -11,7 +11,6 @@ from torch import Tensor, nn
 
 from roteq_core.augment import as_batch, random_intensity, random_warp
 from roteq_core.config import TrainConfig
-from roteq_core.direction import direction_error, membrane_direction
 from roteq_core.jobs import Job, Report, drain
 from roteq_core.labelled_stack import Piece
 from roteq_core.metrics import MembraneScore, score_stack
@@ -19,16 +18,19 @@ from roteq_core.net_config import MembraneNetConfig
 from roteq_core.networks import MembraneMaps
 from roteq_core.predict import iter_predict_maps
 from roteq_core.tasks.membrane_loss import membrane_loss
+from roteq_core.tasks.membrane_planes import (
+    Maps,
+    plane_direction_error,
+    plane_maps,
+    raw_maps,
+)
 from roteq_core.tasks.membrane_targets import CENTER, IGNORED, membrane_targets
-from roteq_core.walls import mend_membranes
 
 # What pixels without a label are called while scoring.
 UNKNOWN = 255
 # Pieces labelled less than this are drawn around their labels, and scored by pixels.
 SPARSE = 0.5
 QUICK_THRESHOLDS = tuple(i / 10 for i in range(1, 10))
-
-Maps = tuple[np.ndarray, np.ndarray, np.ndarray]  # probability, angle, strength
 
 
 class MembranePieces:
@@ -224,40 +226,6 @@ class MembranePieces:
             ((on_line >= t).mean() + (in_cell < t).mean()) / 2 for t in QUICK_THRESHOLDS
         ]
         return float(max(shares))
-
-
-def plane_direction_error(
-    angle: np.ndarray, membranes: np.ndarray, known: np.ndarray
-) -> float | None:
-    """Mean axial error in degrees along the true membranes; None without any."""
-    true_angle, weight = membrane_direction(membranes)
-    weight = weight * known
-    if not weight.any():
-        return None
-    return direction_error(angle, true_angle, weight).mean
-
-
-def raw_maps(network: nn.Module, image: Tensor) -> Tensor:
-    """Run the network on (1, C, H, W): maps (classes + 2, H, W), scores, direction."""
-    maps = network(image)
-    return torch.cat([maps.scores[0], maps.direction[0]])
-
-
-def plane_maps(raw: np.ndarray) -> Maps:
-    """Give probability, axial angle and strength (H, W) from `raw_maps`.
-
-    Membranes are mended, as `roteq segment` does.
-    """
-    scores, (cos2, sin2) = raw[:-2], raw[-2:]
-    powers = np.exp(scores - scores.max(0))
-    probability = mend_membranes(powers[CENTER] / powers.sum(0), cos2, sin2)
-    return probability, axis_angle(cos2, sin2), np.hypot(cos2, sin2)
-
-
-def axis_angle(cos2: np.ndarray, sin2: np.ndarray) -> np.ndarray:
-    """Give the axial angle in [0, π) as float32, from (cos 2θ, sin 2θ)."""
-    angle = np.mod(np.arctan2(sin2, cos2) / 2, np.pi).astype(np.float32)
-    return np.where(angle < np.pi, angle, np.float32(0))  # π itself by rounding up
 
 
 def _strokes(piece: Piece) -> list[np.ndarray]:

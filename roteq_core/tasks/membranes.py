@@ -18,11 +18,8 @@ from roteq_core.net_config import MembraneNetConfig
 from roteq_core.normalize import fit_normalization
 from roteq_core.predict import iter_predict_maps
 from roteq_core.tasks.membrane_loss import membrane_loss
-from roteq_core.tasks.membrane_pieces import (
-    MembranePieces,
-    axis_angle,
-    plane_direction_error,
-)
+from roteq_core.tasks.membrane_pieces import MembranePieces
+from roteq_core.tasks.membrane_planes import axis_angle, plane_direction_error
 from roteq_core.tasks.membrane_targets import (
     CENTER,
     IGNORED,
