@@ -167,7 +167,7 @@ class SegmentOptions:
     close: bool = option(
         True,
         "Close walls",
-        "Bring each piece of membrane half way to the strength of its whole wall.",
+        "Bring each piece of membrane near to the strength of its whole wall.",
     )
 
     def __post_init__(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,24 @@ from roteq_core.config import TrainConfig
 from roteq_core.finder_scores import RULE, iter_finder_scores
 from roteq_core.jobs import Job
 from roteq_core.mended_labels import turned_around
-from roteq_core.model import Model, with_card
+from roteq_core.model import Model, load_model, with_card
 from roteq_core.net_config import FINDER_NET, CarFinderNetConfig
+from roteq_core.run_folder import LAST
 from roteq_core.train_cars import LEFT_OUT
 from roteq_core.train_finder import TRAIN_FINDER, iter_train_finder
 
-#: The training, and how many scenes are drawn for it.
-FINDER_LEG = replace(TRAIN_FINDER, seed=1)
+_FIRST = replace(TRAIN_FINDER, seed=1)
+_LAST = replace(
+    TRAIN_FINDER,
+    steps=2400,
+    learning_rate=4e-3,
+    warmup=0.05,
+    freeze=1.0,
+    average=0.4,
+    seed=2,
+)
+#: The legs of the training, and how many scenes are drawn for it.
+FINDER_LEGS = (_FIRST, _LAST)
 DRAWN_SCENES = 300
 _TERMS = (
     "Free to use under the license of this package. The frames it learnt from are not "
@@ -28,41 +40,57 @@ _TERMS = (
 
 def iter_ship_finder(
     data: Path,
+    folder: Path,
     *,
     network: CarFinderNetConfig = FINDER_NET,
-    train: TrainConfig = FINDER_LEG,
+    legs: Sequence[TrainConfig] = FINDER_LEGS,
     drawn: int = DRAWN_SCENES,
-    folder: Path | None = None,
 ) -> Job[Model]:
-    """Train the finder, and describe it with its scores.
+    """Train the finder leg by leg, and describe it with its scores.
 
     Parameters
     ----------
     data : path
         With `cars.csv` and `frames/`.
+    folder : path
+        For checkpoints and the model of each leg; one that is there already is gone
+        on with.
     network : CarFinderNetConfig
-    train : TrainConfig
+    legs : sequence of TrainConfig
+        Each from where the one before it ended.
     drawn : int
         Synthetic scenes to learn from.
-    folder : path, optional
-        For checkpoints; a training that is there already is gone on with.
     """
     frames = turned_around(read_split(data, "train"))
-    model = yield from iter_train_finder(
-        frames,
-        network=network,
-        config=train,
-        synthetic=drawn,
-        left_out=LEFT_OUT,
-        name="car-finder",
-        folder=folder,
-        resume=folder is not None and (folder / "last.safetensors").is_file(),
-    )
-    return (yield from iter_described_finder(model, data, train, drawn))
+    start: Path | None = None
+    for number, leg in enumerate(legs, start=1):
+        path, run = folder / f"leg{number}.safetensors", folder / f"leg{number}_run"
+        run.mkdir(parents=True, exist_ok=True)
+        if not path.is_file():
+            model = yield from iter_train_finder(
+                frames,
+                network=network,
+                config=leg,
+                synthetic=drawn,
+                left_out=LEFT_OUT,
+                name="car-finder",
+                folder=run,
+                resume=(run / LAST).is_file(),
+                start_from=None if start is None else str(start),
+            )
+            model.save(path)
+        start = path
+    if start is None:
+        raise ValueError("the training of a finder must have a leg, got none")
+    model = load_model(start, task="car-finder")
+    return (yield from iter_described_finder(model, data, legs, drawn))
 
 
 def iter_described_finder(
-    model: Model, data: Path, train: TrainConfig = FINDER_LEG, drawn: int = DRAWN_SCENES
+    model: Model,
+    data: Path,
+    legs: Sequence[TrainConfig] = FINDER_LEGS,
+    drawn: int = DRAWN_SCENES,
 ) -> Job[Model]:
     """Score a finder, and put on its card what it learnt from and where it fails."""
     with tempfile.TemporaryDirectory() as folder:
@@ -77,7 +105,7 @@ def iter_described_finder(
         f"{' and '.join(LEFT_OUT)} were left out.",
         terms=_TERMS,
         limits=_limits(rows),
-        training=asdict(train),
+        training={"legs": [asdict(leg) for leg in legs]},
         scores={**model.card.scores, **rows, "matching": RULE},
     )
 

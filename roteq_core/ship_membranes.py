@@ -37,7 +37,11 @@ RECIPES: dict[int, tuple[TrainConfig, ...]] = {
         replace(_FIRST, steps=4750),
         replace(_LAST, steps=3000, seed=12, epoch_steps=500),
     ),
-    3: (replace(_FIRST, steps=1600, seed=3), replace(_LAST, steps=1500, seed=13)),
+    3: (
+        replace(_FIRST, steps=1600, seed=3),
+        replace(_LAST, steps=1500, seed=13),
+        replace(_LAST, steps=2800, seed=23, epoch_steps=350),
+    ),
 }
 TURNS = 8
 _SUMMARIES = {

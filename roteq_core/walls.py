@@ -27,6 +27,9 @@ BLOCK = 1024
 MARGIN = 128
 # Weaker walls are not raised: they are ridges within cells, of which there are many.
 WEAK = 0.25
+# How far pixels are brought to the strength of their wall; chosen on slices that were
+# learnt from (docs/results.md).
+SHARE = 0.75
 # Half the side of the square around a wall's line whose pixels belong to the wall.
 REACH = 4
 
@@ -44,7 +47,7 @@ def close_walls(probability: np.ndarray) -> np.ndarray:
 
 
 def iter_close_walls(probability: np.ndarray) -> Job[np.ndarray]:
-    """Bring pixels of walls half way to the strength of their wall, block by block.
+    """Bring pixels of walls near to the strength of their wall, block by block.
 
     Parameters
     ----------
@@ -54,9 +57,9 @@ def iter_close_walls(probability: np.ndarray) -> Job[np.ndarray]:
     Returns
     -------
     float32 array of shape (H, W)
-        A few pixels around any line between two regions no more than the mean of the
-        probability and of the strongest wall there; on the line of a wall that is not
-        `WEAK`, no less than that mean with its own strength.
+        A few pixels around any line between two regions no more than the probability
+        brought to the strongest wall there by a `SHARE` of the way; on the line of a
+        wall that is not `WEAK`, no less than that with its own strength.
     """
     closed = np.empty_like(probability)
     rows, columns = (_even_parts(side) for side in probability.shape)
@@ -87,11 +90,15 @@ def wall_strength(probability: np.ndarray) -> np.ndarray:
 def _closed(probability: np.ndarray) -> np.ndarray:
     strength = wall_strength(probability)
     near = ndimage.maximum_filter(strength, 2 * REACH + 1, mode="constant")
-    half_way = np.minimum(probability, (probability + near) / 2)
-    lowered = np.where(near > 0, half_way, probability)
-    raised = np.where(strength >= WEAK, (probability + strength) / 2, 0)
+    lower = np.minimum(probability, _brought(probability, near))
+    lowered = np.where(near > 0, lower, probability)
+    raised = np.where(strength >= WEAK, _brought(probability, strength), 0)
     closed: np.ndarray = np.maximum(lowered, raised)
     return closed.astype(np.float32)
+
+
+def _brought(probability: np.ndarray, strength: np.ndarray) -> np.ndarray:
+    return np.asarray((1 - SHARE) * probability + SHARE * strength)
 
 
 def _even_parts(length: int) -> list[Span]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import typer
 
 from roteq_core.cli.progress import console, follow, plain_errors
+from roteq_core.config import TrainConfig
 
 QUICK_MINUTES = 0.25
 
@@ -94,16 +96,9 @@ def reproduce_cars(
 
 
 def _ship(data: Path, output: Path, start: str | None, steps: int | None) -> None:
-    import dataclasses
-
     from roteq_core.ship_cars import LAST_LEG, LEGS, iter_ship_cars
 
-    *legs, last = (
-        dataclasses.replace(leg, steps=steps, epoch_steps=min(steps, leg.epoch_steps))
-        if steps
-        else leg
-        for leg in (*LEGS, LAST_LEG)
-    )
+    *legs, last = (_shortened(leg, steps) for leg in (*LEGS, LAST_LEG))
     job = iter_ship_cars(data, start_from=start, legs=legs, last=last)
     model = follow(job, "train cars", lambda r: r.text if "loss" in r.values else None)
     model.save(output)
@@ -111,17 +106,17 @@ def _ship(data: Path, output: Path, start: str | None, steps: int | None) -> Non
     console.print(f"wrote {output}: {model.card.parameters} weights", highlight=False)
 
 
+def _shortened(leg: TrainConfig, steps: int | None) -> TrainConfig:
+    if not steps:
+        return leg
+    return replace(leg, steps=steps, epoch_steps=min(steps, leg.epoch_steps))
+
+
 def _ship_finder(data: Path, file: Path, steps: int | None, output: Path) -> None:
-    import dataclasses
+    from roteq_core.ship_finder import FINDER_LEGS, iter_ship_finder
 
-    from roteq_core.ship_finder import FINDER_LEG, iter_ship_finder
-
-    count = steps or FINDER_LEG.steps
-    epoch = min(count, FINDER_LEG.epoch_steps)
-    leg = dataclasses.replace(FINDER_LEG, steps=count, epoch_steps=epoch)
-    folder = output / "finder_run"
-    folder.mkdir(parents=True, exist_ok=True)
-    job = iter_ship_finder(data, train=leg, folder=folder)
+    legs = [_shortened(leg, steps) for leg in FINDER_LEGS]
+    job = iter_ship_finder(data, output / "finder", legs=legs)
     model = follow(job, "train finder", lambda r: r.text if "heat" in r.text else None)
     model.save(file)
     typer.echo(model.card.limits)

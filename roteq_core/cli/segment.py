@@ -40,7 +40,7 @@ def segment(
         help="Pixels by which membranes go on along their direction; 0: not.",
     ),
     close: bool = typer.Option(
-        True, help="Bring pieces of membrane half way to the strength of their wall."
+        True, help="Bring pieces of membrane near to the strength of their wall."
     ),
     plane: int | None = typer.Option(None, help="Only this plane, counted from 0."),
     area: str | None = typer.Option(

@@ -24,10 +24,12 @@ SMALL = CarFinderNetConfig(
 def test_a_command_trains_the_finder_and_puts_its_scores_on_the_card(
     split_frames, tmp_path, monkeypatch
 ):
-    leg = dataclasses.replace(ship_finder.FINDER_LEG, batch=1, crop=64)
-    monkeypatch.setattr(ship_finder, "FINDER_LEG", leg)
+    legs = [
+        dataclasses.replace(leg, batch=1, crop=64) for leg in ship_finder.FINDER_LEGS
+    ]
+    monkeypatch.setattr(ship_finder, "FINDER_LEGS", legs)
     monkeypatch.setattr(finder_scores, "DRAWN", 1)
-    options = {"network": SMALL, "train": leg, "drawn": 10, "folder": None}
+    options = {"network": SMALL, "legs": legs, "drawn": 10}
     monkeypatch.setattr(ship_finder.iter_ship_finder, "__kwdefaults__", options)
     file = tmp_path / "finder.safetensors"
     command = ["reproduce", "cars", "--data", str(split_frames), "--steps", "2"]
@@ -35,7 +37,9 @@ def test_a_command_trains_the_finder_and_puts_its_scores_on_the_card(
     result = CliRunner().invoke(app, command)
     assert result.exit_code == 0, result.output
     card = load_model(file, task="car-finder").card
-    assert (card.name, card.training["steps"]) == ("car-finder", 2)
+    assert card.name == "car-finder"
+    assert [leg["steps"] for leg in card.training["legs"]] == [2, 2]
+    assert (tmp_path / "finder" / "leg1.safetensors").is_file()
     assert "Drawn: 10 synthetic scenes" in card.data
     rows = {"test_frames", "sample_scene", "left_out_styles"}
     assert rows <= set(card.scores)

@@ -93,8 +93,8 @@ def test_each_leg_starts_where_the_one_before_ended(challenge, tmp_path):
             folder,
             options=OPTIONS,
             recipes={
-                width: [first, replace(last, learning_rate=1e-7, weight_decay=0.0)]
-                for width, (first, last) in TINY.items()
+                width: [legs[0], replace(legs[1], learning_rate=1e-7, weight_decay=0.0)]
+                for width, legs in TINY.items()
             },
             degradations=DEGRADATIONS[:1],
             turns=1,
