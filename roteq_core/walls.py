@@ -59,7 +59,7 @@ def iter_close_walls(probability: np.ndarray) -> Job[np.ndarray]:
     float32 array of shape (H, W)
         A few pixels around any line between two regions no more than the probability
         brought to the strongest wall there by a `SHARE` of the way; on the line of a
-        wall that is not `WEAK`, no less than that with its own strength.
+        wall that is not `WEAK`, three pixels wide, no less than that with its strength.
     """
     closed = np.empty_like(probability)
     rows, columns = (_even_parts(side) for side in probability.shape)
@@ -92,7 +92,9 @@ def _closed(probability: np.ndarray) -> np.ndarray:
     near = ndimage.maximum_filter(strength, 2 * REACH + 1, mode="constant")
     lower = np.minimum(probability, _brought(probability, near))
     lowered = np.where(near > 0, lower, probability)
-    raised = np.where(strength >= WEAK, _brought(probability, strength), 0)
+    # Lines of a single pixel would not outlive a change of pixel size.
+    wide = ndimage.maximum_filter(strength, 3, mode="constant")
+    raised = np.where(wide >= WEAK, _brought(probability, wide), 0)
     closed: np.ndarray = np.maximum(lowered, raised)
     return closed.astype(np.float32)
 
