@@ -27,8 +27,8 @@ BLOCK = 1024
 MARGIN = 128
 # Weaker walls are not raised: they are ridges within cells, of which there are many.
 WEAK = 0.25
-# How far pixels are brought to the strength of their wall; chosen on slices that were
-# learnt from (docs/results.md).
+# How far pixels are brought to the strength of their wall: a close choice, told in
+# docs/results.md.
 SHARE = 0.75
 # Half the side of the square around a wall's line whose pixels belong to the wall.
 REACH = 4
