@@ -111,7 +111,7 @@ class Gestures:
     def set_tool(self, tool: Tool) -> None:
         """Say what dragging does: `edit` leaves it to napari's handles."""
         self.tool = tool
-        box = self._layers.box
+        box, self._layers.held = self._layers.box, None
         box.mode = "select" if tool == "edit" else "pan_zoom"
         if tool != "edit":
             box.mouse_pan = tool == "browse"

@@ -61,6 +61,7 @@ class ReviewLayers:
         self.is_drawing = False  # whether the box changes because we change it
         self.is_stale = False  # whether the dots do not show the last edits yet
         self.drawn: str | None = None  # the car that has the box
+        self.held: str | None = None  # the car whose box the mouse is moving
         self.usual = typical_size(queue.cars())
         self._collect()
         self.dots, self.arrows, self.box = self._make()
@@ -173,12 +174,19 @@ class ReviewLayers:
             car = self.drawable(self._queue.car(self.drawn))
             corners = self._in_layer(row_column(box_corners(car)))
             is_first = len(self.box.data) != 1
+            # New data would make napari forget where a drag began.
+            if self.drawn == self.held or (not is_first and self._shows(corners)):
+                return
             self.box.data = [(corners, "rectangle")]
             if is_first:
                 self.box.edge_color = [CURRENT]
                 self.box.face_color = "transparent"
                 self.box.edge_width = self.usual[0] / 24
             self.box.selected_data = {0}
+
+    def _shows(self, corners: np.ndarray) -> bool:
+        same = np.array_equal(self.box.data[0], corners.astype(np.float32))
+        return same and set(self.box.selected_data) == {0}
 
     def _draw_arrows(self) -> None:
         lines, colors = self._lines, self._line_colors

@@ -218,8 +218,10 @@ class OpenReview(QObject):
         """Take over what was done with napari's own tools."""
         if self.layers.is_drawing:
             return
+        action = str(getattr(event.action, "value", event.action))
+        self.layers.held = self.layers.drawn if action == "changing" else None
         try:
-            self._take_over(str(getattr(event.action, "value", event.action)))
+            self._take_over(action)
         except (ValueError, OSError) as error:
             self.failed.emit(explain_exception(error))
             self._soon.start()

@@ -97,40 +97,51 @@ def press(viewer, widget, qtbot):
 def drag(viewer, widget, qtbot):
     """Drag the mouse over the canvas between places of the image."""
     canvas = viewer.window._qt_viewer.canvas.native
-    kinds, button = QEvent.Type, Qt.MouseButton.LeftButton
+    kinds = QEvent.Type
+    button, none = Qt.MouseButton.LeftButton, Qt.MouseButton.NoButton
 
-    def send(kind, at, held, modifier):
-        qtbot.wait(15)  # faster movements are dropped
+    def send(kind, place, held, modifier):
+        # A place is looked up as late as can be: the canvas may change its size.
+        at = on_canvas(viewer, widget, *place)
         local, where = QPointF(at), QPointF(canvas.mapToGlobal(at))
         event = QMouseEvent(kind, local, where, button, held, modifier)
         QApplication.sendEvent(canvas, event)
 
-    def rest(end, modifier):
-        """Stay until the viewer has seen the pointer: busy machines drop moves."""
-        row, column = widget.review.frame.to_world(*end)
+    def move(place, held, modifier):
+        qtbot.wait(15)  # faster movements are dropped
+        send(kinds.MouseMove, place, held, modifier)
+
+    def rest(place, held, modifier):
+        """Stay until the viewer sees the pointer there: busy machines drop moves."""
 
         def has_arrived():
-            at = on_canvas(viewer, widget, *end)
-            send(kinds.MouseMove, at, button, modifier)
-            away = np.subtract(viewer.cursor.position[-2:], (row, column))
+            move(place, held, modifier)
+            there = widget.review.frame.to_world(*place)
+            away = np.subtract(viewer.cursor.position[-2:], there)
             return np.abs(away).max() * viewer.scene.camera.zoom < 1.5  # of the canvas
 
         qtbot.waitUntil(has_arrived, timeout=30_000)
 
-    def drag(start, end, modifier=Qt.KeyboardModifier.NoModifier, steps=4):
+    def drag(
+        start,
+        end,
+        modifier=Qt.KeyboardModifier.NoModifier,
+        steps=4,
+        meanwhile=(-1, None),
+    ):
+        """Drag; `meanwhile` says after how many moves something else happens."""
         settle(widget)
-        # Places are looked up anew each time: the canvas may change its size meanwhile.
-        path = np.linspace(start, end, steps + 1)
-        first, last = (on_canvas(viewer, widget, *at) for at in (start, end))
-        send(kinds.MouseMove, first, Qt.MouseButton.NoButton, modifier)
-        send(kinds.MouseButtonPress, first, button, modifier)
-        if first != last:
-            for x, y in path[1:]:
-                at = on_canvas(viewer, widget, x, y)
-                send(kinds.MouseMove, at, button, modifier)
-            rest(end, modifier)
-        last = on_canvas(viewer, widget, *end)
-        send(kinds.MouseButtonRelease, last, Qt.MouseButton.NoButton, modifier)
+        # Nothing else happens between resting and pressing or releasing, so that both
+        # are where they should be.
+        rest(start, none, modifier)
+        send(kinds.MouseButtonPress, start, button, modifier)
+        if start != end:
+            for i, place in enumerate(np.linspace(start, end, steps + 1)[1:]):
+                if i == meanwhile[0]:
+                    meanwhile[1]()
+                move(place, button, modifier)
+            rest(end, button, modifier)
+        send(kinds.MouseButtonRelease, end, none, modifier)
         settle(widget)
 
     return drag

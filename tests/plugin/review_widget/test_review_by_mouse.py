@@ -68,6 +68,16 @@ def test_edits_by_handles_are_undone_and_redone(viewer, widget, press, drag):
     np.testing.assert_allclose(corners.mean(0), (turned.cx, turned.cy), atol=1e-3)
 
 
+@pytest.mark.parametrize("moves_before", [0, 2])
+def test_a_box_in_the_hand_is_not_drawn_anew(widget, press, drag, moves_before):
+    press("E")
+    car = widget.queue.car()
+    end = car.cx + 12, car.cy + 5
+    drag((car.cx, car.cy), end, meanwhile=(moves_before, widget.review.draw))
+    moved = widget.queue.car(car.id)
+    assert (moved.cx, moved.cy) == pytest.approx(end, abs=2)
+
+
 def test_rectangles_drawn_and_deleted_with_napari_s_tools_count(widget, press):
     queue, box = widget.queue, widget.review.layers.box
     queue_length = len(queue)
