@@ -27,6 +27,7 @@ from napari_roteq._segment_source import Work, path_of
 from napari_roteq._session import ModelChoice
 from roteq_core.cells import CellCutter
 from roteq_core.config import SegmentOptions
+from roteq_core.fill import outside_of
 from roteq_core.jobs import Report
 from roteq_core.linking import iter_link_slices
 
@@ -124,7 +125,9 @@ class Results:
     def cut(self, index: Index, threshold: float) -> np.ndarray:
         """Cut the cells of a plane anew: slow at first, then quick; for a thread."""
         cutter = self._cutters.pop(index, None)
-        cutter = cutter or CellCutter(self.read_probability(index))
+        if cutter is None:
+            probability = self.read_probability(index)
+            cutter = CellCutter(probability, outside=outside_of(probability))
         self._cutters[index] = cutter  # the last one used comes last
         while len(self._cutters) > _CUTTERS:
             del self._cutters[next(iter(self._cutters))]

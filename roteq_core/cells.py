@@ -16,6 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from skimage.segmentation import watershed
 
 from roteq_core.config import CELL_THRESHOLD
+from roteq_core.fill import nearest_inside
 from roteq_core.linking import iter_link_slices, link_slices
 from roteq_core.region_graph import (
     join_by_strength,
@@ -39,12 +40,14 @@ def cells_from_membranes(
     threshold: float = CELL_THRESHOLD,
     min_size: int = DEFAULT_MIN_SIZE,
     fill: bool = True,
+    outside: np.ndarray | None = None,
 ) -> np.ndarray:
     """Cut a membrane probability into cells; see `CellCutter`.
 
     For a stack: ``iter_link_slices(cells_from_membranes(p) for p in stack)``.
     """
-    return CellCutter(probability).labels(threshold, min_size=min_size, fill=fill)
+    cutter = CellCutter(probability, outside=outside)
+    return cutter.labels(threshold, min_size=min_size, fill=fill)
 
 
 class CellCutter:
@@ -56,6 +59,8 @@ class CellCutter:
         Membrane probability in [0, 1].
     smoothing : float
         Standard deviation in pixels of the Gaussian before the watershed.
+    outside : bool array of shape (H, W), optional
+        Where there is no image: no cell is there, and none reaches another through it.
 
     Examples
     --------
@@ -63,9 +68,15 @@ class CellCutter:
     >>> cells = cutter.labels(0.4)  # fast: follows a slider
     """
 
-    def __init__(self, probability: np.ndarray, *, smoothing: float = SMOOTHING):
+    def __init__(
+        self,
+        probability: np.ndarray,
+        *,
+        smoothing: float = SMOOTHING,
+        outside: np.ndarray | None = None,
+    ):
         self._probability = _checked(probability)
-        self._fine = oversegment(self._probability, smoothing)
+        self._fine = oversegment(self._probability, smoothing, outside)
         self._pixels = np.bincount(self._fine.ravel())
         self._graph = touching_regions(self._fine, self._probability)
         self._joins = join_by_strength(self._pixels.size, self._graph)
@@ -98,8 +109,9 @@ class CellCutter:
         Returns
         -------
         int32 array of shape (H, W)
-            Labels above 0, with gaps in the numbering: a cell keeps its number while
-            the threshold moves, until it joins one with a lower number.
+            Labels above 0, and 0 outside the image, with gaps in the numbering: a cell
+            keeps its number while the threshold moves, until it joins one with a lower
+            number.
         """
         if not 0 <= threshold <= 1:
             raise ValueError(f"threshold must lie in [0, 1], got {threshold}")
@@ -130,12 +142,22 @@ class CellCutter:
             cell = _lowest_connected(cell, near, far)
 
 
-def oversegment(probability: np.ndarray, smoothing: float) -> np.ndarray:
-    """Cut along every ridge: int labels (H, W) from 1, no 0."""
+def oversegment(
+    probability: np.ndarray, smoothing: float, outside: np.ndarray | None = None
+) -> np.ndarray:
+    """Cut along every ridge: int labels (H, W) from 1; 0 outside the image."""
+    if outside is None:
+        outside = np.zeros(probability.shape, bool)
+    inside = ~outside
+    if outside.any():
+        probability = nearest_inside(probability, outside)
     height = ndimage.gaussian_filter(probability, smoothing)
+    height[outside] = np.inf  # so that what lies at the rim can be lowest there
     lowest = height == ndimage.minimum_filter(height, _SEED_WINDOW)
-    seeds, _ = ndimage.label(lowest, np.ones((3, 3)))
-    labels: np.ndarray = watershed(height, seeds)  # type: ignore[no-untyped-call]
+    seeds, _ = ndimage.label(lowest & inside, np.ones((3, 3)))
+    labels: np.ndarray = watershed(  # type: ignore[no-untyped-call]
+        height, seeds, mask=inside
+    )
     return labels
 
 

@@ -9,12 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import ndimage
 
-# Of a plane, that a fill at its border covers at least.
-SMALLEST_FILL = 0.01
-# Sides of the squares, all of one value, that a fill must have room for.
-_SOLID = 15
+from roteq_core.fill import is_fill
+
 # Images of fewer values are drawings, of which no area is a fill.
 _FEW_VALUES = 8
 
@@ -46,9 +43,17 @@ class Normalization:
         """
         scaled = (np.asarray(image, dtype=np.float32) - self.center) / self.spread
         scaled = np.nan_to_num(np.clip(scaled, -5, 5), copy=False)
-        if self.fill is not None:
-            scaled[is_fill(image, self.fill)] = 0
+        outside = self.outside(image)
+        if outside is not None:
+            scaled[outside] = 0
         return np.asarray(-scaled if self.inverted else scaled, dtype=np.float32)
+
+    def outside(self, image: np.ndarray) -> np.ndarray | None:
+        """Where a raw image (..., H, W) is fill, and so no image; None if nowhere."""
+        if self.fill is None:
+            return None
+        filled = is_fill(image, self.fill)
+        return filled if filled.any() else None
 
     def as_dict(self) -> dict[str, Any]:
         """Give plain values, for recipes."""
@@ -58,43 +63,6 @@ class Normalization:
             "inverted": self.inverted,
         }
         return plain if self.fill is None else {**plain, "fill": self.fill}
-
-
-def is_fill(image: np.ndarray, value: float) -> np.ndarray:
-    """Find what was put around an image: one value, in large areas at its border.
-
-    Parameters
-    ----------
-    image : array of shape (..., H, W)
-    value : float
-        Of the fill.
-
-    Returns
-    -------
-    bool array of shape (..., H, W)
-    """
-    same = np.asarray(image, dtype=np.float32) == np.float32(value)
-    found = np.zeros(same.shape, bool)
-    for index in np.ndindex(same.shape[:-2]):
-        found[index] = _solid_at_border(same[index])
-    return found
-
-
-def _solid_at_border(same: np.ndarray) -> np.ndarray:
-    """Keep the parts that touch the border, are large, and are not thin or speckled."""
-    least = SMALLEST_FILL * same.size
-    if same.sum() < least:
-        return np.zeros_like(same)
-    parts, count = ndimage.label(same)
-    sizes = np.bincount(parts.ravel(), minlength=count + 1)
-    at_border = np.zeros(count + 1, bool)
-    for edge in (parts[0], parts[-1], parts[:, 0], parts[:, -1]):
-        at_border[edge] = True
-    solid = ndimage.binary_erosion(same, np.ones((_SOLID, _SOLID)), border_value=1)
-    keep = at_border & (sizes >= least)
-    keep &= np.bincount(parts[solid], minlength=count + 1) > 0
-    keep[0] = False
-    return np.asarray(keep[parts])
 
 
 def fit_normalization(image: Any, *, inverted: bool = False) -> Normalization:

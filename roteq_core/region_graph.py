@@ -49,13 +49,16 @@ class Joins:
 
 
 def touching_regions(labels: np.ndarray, probability: np.ndarray) -> Boundaries:
-    """Find touching regions; of two pixels at a boundary the higher counts."""
+    """Find touching regions; of two pixels at a boundary the higher counts.
+
+    Label 0 is no region: it touches nothing.
+    """
     low, high, strength, pixels = [], [], [], []
     places = np.arange(labels.size).reshape(labels.shape)
     for axis in (0, 1):
         first, second = labels.swapaxes(0, axis)[:-1], labels.swapaxes(0, axis)[1:]
         walls, where = probability.swapaxes(0, axis), places.swapaxes(0, axis)
-        edge = first != second
+        edge = (first != second) & (first > 0) & (second > 0)
         low.append(np.minimum(first[edge], second[edge]))
         high.append(np.maximum(first[edge], second[edge]))
         before, after = walls[:-1][edge], walls[1:][edge]

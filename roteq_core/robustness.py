@@ -15,6 +15,7 @@ import numpy as np
 from scipy import ndimage
 
 from roteq_core.config import SegmentOptions
+from roteq_core.fill import nearest_inside, outside_of
 from roteq_core.jobs import Job, Report
 from roteq_core.metrics import score_stack
 from roteq_core.model import Model
@@ -23,6 +24,8 @@ from roteq_core.polarity import TruthKind
 from roteq_core.resample import resample, scaled_shape
 from roteq_core.segment import Segmenter
 from roteq_core.turned import TurnedCopy
+
+_BLACK = np.float32(-5)  # the least that a normalized image has
 
 Change = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 
@@ -42,7 +45,8 @@ class Degradation:
     coarser : float
         Pixels are so many times larger than the model's, and the user says so.
     turn : float
-        Radians by which the image is turned; the result is turned back.
+        Radians by which the image is turned; the result is turned back. Between quarter
+        turns the corners of what a user then has are black.
     is_padded : bool
         Whether the change puts a frame around the image, cut off from the result.
     """
@@ -94,7 +98,7 @@ def _stretched(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def _framed(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Put a black frame around, as around aligned slices: half of all pixels."""
     sides = [(round(0.2 * n), round(0.2 * n)) for n in image.shape]
-    return np.pad(image, sides, constant_values=-5)  # the least that there is
+    return np.pad(image, sides, constant_values=_BLACK)
 
 
 DEGRADATIONS = (
@@ -159,13 +163,14 @@ def iter_robustness(
         rng = np.random.default_rng([seed, index])
         copy = TurnedCopy(worse.turn, mirrored=False)
         changed = [worse.change(normalization.apply(p), rng) for p in images]
+        if worse.turn:
+            changed = [_turned(plane, copy) for plane in changed]
         yield Report(index, len(degradations), worse.name)
         segmenter = Segmenter(_options_for(worse, model, options), model)
         fitted = segmenter.normalization(np.stack(changed))
         planes = []
         for plane in changed:
-            # Turned after fitting: the gray around a turned image is not its own.
-            job = segmenter.iter_plane(copy.forward(plane), fitted)
+            job = segmenter.iter_plane(plane, fitted)
             result = yield from _quietly(job, index, len(degradations))
             found = result.probability
             if worse.is_padded:
@@ -189,6 +194,12 @@ def iter_robustness(
     return rows
 
 
+def _turned(plane: np.ndarray, copy: TurnedCopy) -> np.ndarray:
+    """Turn a plane; what is not wholly image is black."""
+    whole = copy.forward(np.ones_like(plane)) > 1 - 1e-4
+    return np.where(whole, copy.forward(plane), _BLACK)
+
+
 def _unframed(probability: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """Cut off a frame of the same width at opposite sides."""
     top, left = ((n - m) // 2 for n, m in zip(probability.shape, shape, strict=True))
@@ -201,6 +212,9 @@ def _upright(
     """Bring a probability back to the pixels of the image as it was."""
     if not copy.angle:
         return resample(probability, shape)
+    outside = outside_of(probability)
+    if outside is not None:  # reading between pixels must not reach into it
+        probability = nearest_inside(probability, outside)
     nothing = np.zeros_like(probability)
     back = copy.backward(np.stack([probability, nothing, nothing]), shape)
     return np.asarray(back[0])

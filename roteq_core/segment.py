@@ -30,6 +30,8 @@ from roteq_core.walls import iter_close_walls
 
 # Pixel sizes further from the model's are a mistake, such as a wrong unit.
 LARGEST_ZOOM = 8
+# Of a pixel that shows something, so that 0 can say that it does not.
+_LEAST = 1e-6
 
 
 @dataclass
@@ -39,7 +41,8 @@ class SegmentedPlane:
     Parameters
     ----------
     probability : float32 array of shape (H, W)
-        Of being a membrane's center.
+        Of being a membrane's center: 0 where the plane is fill (see `is_fill`), and
+        more than that wherever it shows something.
     angle, strength : float32 arrays of shape (H, W), or None
         Axis of the membrane in [0, π), from right towards down, and how sure.
     cells : int32 array of shape (H, W), or None
@@ -99,12 +102,15 @@ class Segmenter:
         if plane.ndim != 2:
             raise ValueError(f"a plane must have shape (H, W), got {plane.shape}")
         image = normalization.apply(plane)
+        outside = normalization.outside(plane)
         size = scaled_shape(image.shape, self._zoom())
         maps = yield from self._average(resample(image, size))
         maps[0] = join_gaps(maps[0], maps[1], maps[2], self.options.join)
         if self.options.close:
-            maps[0] = yield from _closing(np.clip(maps[0], 0, 1))
-        return self._finish(np.stack([resample(m, image.shape) for m in maps]))
+            hidden = None if outside is None else _scaled(outside, size)
+            maps[0] = yield from _closing(np.clip(maps[0], 0, 1), hidden)
+        found = np.stack([resample(m, image.shape) for m in maps])
+        return self._finish(found, outside)
 
     def check_pixel_size(self) -> None:
         """Refuse a pixel size that a model without one could not use."""
@@ -155,21 +161,28 @@ class Segmenter:
             done = part * report.total + report.done
             yield Report(done, parts * report.total, report.text, report.values)
 
-    def _finish(self, maps: np.ndarray) -> SegmentedPlane:
-        result = SegmentedPlane(np.clip(maps[0], 0, 1))
+    def _finish(self, maps: np.ndarray, outside: np.ndarray | None) -> SegmentedPlane:
+        result = SegmentedPlane(np.clip(maps[0], _LEAST, 1))
+        if outside is not None:
+            result.probability[outside] = 0
+            maps[1:, outside] = 0
         if self.options.direction:
             result.angle = axis_angle(maps[1], maps[2])
             result.strength = np.hypot(maps[1], maps[2])
         if self.options.cells:
             result.cells = cells_from_membranes(
-                result.probability, threshold=self.options.threshold
+                result.probability, threshold=self.options.threshold, outside=outside
             )
         return result
 
 
-def _closing(probability: np.ndarray) -> Job[np.ndarray]:
+def _scaled(mask: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    return resample(mask.astype(np.float32), size) > 0.5
+
+
+def _closing(probability: np.ndarray, outside: np.ndarray | None) -> Job[np.ndarray]:
     """Close walls, with reports that do not count: the tiles are done."""
-    job = iter_close_walls(probability)
+    job = iter_close_walls(probability, outside)
     while True:
         try:
             report = next(job)

@@ -15,6 +15,7 @@ import numpy as np
 from roteq_core.card import file_hash, find_model
 from roteq_core.cells import cells_from_membranes
 from roteq_core.config import SegmentOptions
+from roteq_core.fill import outside_of
 from roteq_core.jobs import Job, Report
 from roteq_core.model import Model, load_model
 from roteq_core.normalize import Normalization
@@ -127,8 +128,9 @@ def _maps(result: SegmentedPlane) -> dict[str, np.ndarray]:
 
 
 def cut_cells(probability: np.ndarray, threshold: float) -> np.ndarray:
-    """Cut cells (H, W) from a membrane probability (H, W)."""
-    return cells_from_membranes(probability, threshold=threshold)
+    """Cut cells (H, W) from the probability of a `SegmentedPlane`."""
+    outside = outside_of(probability)
+    return cells_from_membranes(probability, threshold=threshold, outside=outside)
 
 
 def describe_model(name_or_path: str) -> dict[str, Any]:

@@ -41,18 +41,25 @@ def mend_membranes(
     return close_walls(join_gaps(probability, cos2, sin2))
 
 
-def close_walls(probability: np.ndarray) -> np.ndarray:
+def close_walls(
+    probability: np.ndarray, outside: np.ndarray | None = None
+) -> np.ndarray:
     """Close the walls of an image at once; see `iter_close_walls`."""
-    return drain(iter_close_walls(probability))
+    return drain(iter_close_walls(probability, outside))
 
 
-def iter_close_walls(probability: np.ndarray) -> Job[np.ndarray]:
+def iter_close_walls(
+    probability: np.ndarray, outside: np.ndarray | None = None
+) -> Job[np.ndarray]:
     """Bring pixels of walls near to the strength of their wall, block by block.
 
     Parameters
     ----------
     probability : float32 array of shape (H, W)
         Of membrane, in [0, 1].
+    outside : bool array of shape (H, W), optional
+        Where there is no image, as around aligned slices: a wall ends there as at the
+        border. Otherwise cells would run into each other through it.
 
     Returns
     -------
@@ -69,16 +76,19 @@ def iter_close_walls(probability: np.ndarray) -> Job[np.ndarray]:
             span.grown(MARGIN, side)
             for span, side in zip(block, probability.shape, strict=True)
         ]
-        found = _closed(probability[read[0].slice, read[1].slice])
+        part = read[0].slice, read[1].slice
+        found = _closed(probability[part], None if outside is None else outside[part])
         inside = block[0].within(read[0]), block[1].within(read[1])
         closed[block[0].slice, block[1].slice] = found[inside]
         yield Report(done + 1, len(blocks), "closing walls")
     return closed
 
 
-def wall_strength(probability: np.ndarray) -> np.ndarray:
+def wall_strength(
+    probability: np.ndarray, outside: np.ndarray | None = None
+) -> np.ndarray:
     """Strength of the wall on the lines between regions, (H, W); 0 elsewhere."""
-    fine = oversegment(probability, SMOOTHING)
+    fine = oversegment(probability, SMOOTHING, outside)
     graph = touching_regions(fine, probability)
     assert graph.pixels is not None
     vanishing = join_by_strength(int(fine.max()) + 1, graph).vanishing
@@ -87,8 +97,8 @@ def wall_strength(probability: np.ndarray) -> np.ndarray:
     return strength.reshape(probability.shape)
 
 
-def _closed(probability: np.ndarray) -> np.ndarray:
-    strength = wall_strength(probability)
+def _closed(probability: np.ndarray, outside: np.ndarray | None) -> np.ndarray:
+    strength = wall_strength(probability, outside)
     near = ndimage.maximum_filter(strength, 2 * REACH + 1, mode="constant")
     lower = np.minimum(probability, _brought(probability, near))
     lowered = np.where(near > 0, lower, probability)

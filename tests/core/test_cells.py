@@ -119,3 +119,26 @@ def test_wrong_arguments_are_refused(broken: np.ndarray) -> None:
         CellCutter(np.array([[0.0, np.nan]]))
     with pytest.raises(ValueError, match=r"threshold must lie in \[0, 1\], got 1.5"):
         CellCutter(broken).labels(1.5)
+
+
+def framed(image: np.ndarray, width: int = 20) -> tuple[np.ndarray, np.ndarray]:
+    """Put nothing around an image, and say where."""
+    outside = np.pad(np.zeros(image.shape, bool), width, constant_values=True)
+    return np.pad(image, width), outside
+
+
+def test_cells_do_not_meet_outside_the_image(truth: np.ndarray) -> None:
+    walls = ndimage.gaussian_filter((truth == 0).astype(float), 1)
+    inner = cells_from_membranes(walls)
+    padded, outside = framed(walls)
+    cells = cells_from_membranes(padded, outside=outside)
+    assert not cells[outside].any()
+    found = cells[20:-20, 20:-20]
+    assert len(np.unique(found)) == len(np.unique(inner)) > 1
+    # Taken for an image, the frame is a way around every wall.
+    assert len(np.unique(cells_from_membranes(padded))) < len(np.unique(inner))
+
+
+def test_a_plane_without_any_image_has_no_cells() -> None:
+    cells = cells_from_membranes(np.zeros((30, 40)), outside=np.ones((30, 40), bool))
+    assert not cells.any()

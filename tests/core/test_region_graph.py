@@ -42,3 +42,10 @@ def test_boundaries_vanish_with_the_wall_that_they_have_become_part_of():
     # four pixels of 0.9 and two of 0.7 on average.
     last = (4 * 0.9 + 2 * 0.7) / 6
     np.testing.assert_allclose(vanishing, [last, last, 0.2, 0.5, 0.5])
+
+
+def test_label_0_touches_nothing():
+    labels = np.array([[1, 0, 2], [1, 0, 2], [1, 1, 2]])
+    graph = touching_regions(labels, np.full((3, 3), 0.5))
+    assert graph.pairs.tolist() == [[1, 2]]
+    assert graph.length.tolist() == [1]

@@ -319,3 +319,28 @@ def test_planes_are_let_go_one_by_one(tiny_model, em):
         del item
         assert sum(result() is not None for result in results) <= 1
     assert len(results) == 12
+
+
+def test_what_was_put_around_an_image_is_no_part_of_it(tiny_model, em):
+    image = np.clip(em.image[0], 1, None)
+    padded = np.pad(image, 40)
+    outside = np.pad(np.zeros(image.shape, bool), 40, constant_values=True)
+    found = segment(tiny_model, padded)
+    assert (found.probability[outside] == 0).all()
+    assert not found.cells[outside].any()
+    assert not found.strength[outside].any()
+    assert (found.probability[~outside] > 0).all()
+    assert (found.cells[~outside] > 0).all()
+
+
+def test_a_blank_plane_of_a_stack_stays_blank(tiny_model, em):
+    stack = np.stack([np.clip(em.image[0], 1, None), np.zeros_like(em.image[0])])
+    segmenter = Segmenter(ALL, tiny_model)
+    fitted = segmenter.normalization(stack)
+    blank = drain(segmenter.iter_plane(stack[1], fitted))
+    assert not blank.probability.any()
+    assert not blank.cells.any()
+
+
+def test_pixels_that_show_something_are_never_0(tiny_model, em):
+    assert segment(tiny_model, em.image[0]).probability.min() > 0

@@ -103,7 +103,7 @@ def test_description_tells_the_reach(model_file):
 
 
 def test_cells_are_cut_at_the_threshold():
-    walls = np.zeros((20, 41), np.float32)
+    walls = np.full((20, 41), 0.01, np.float32)
     walls[:, 19:22] = 0.6
     assert len(np.unique(cut_cells(walls, 0.3))) == 2
     assert len(np.unique(cut_cells(walls, 0.9))) == 1

@@ -143,3 +143,16 @@ def test_progress_never_goes_back(tiny_model, monkeypatch):
     shares = [r.done / r.total for r in job if isinstance(r, Report)]
     assert shares == sorted(shares)
     assert len(shares) > 10
+
+
+def test_a_wall_ends_at_what_was_put_around_the_image_as_at_its_border():
+    image = wall(gap=12)
+    expected = close_walls(image)
+    padded = np.pad(image, 30)
+    outside = np.pad(np.zeros(image.shape, bool), 30, constant_values=True)
+    inside = slice(30, -30), slice(30, -30)
+    closed = close_walls(padded, outside)
+    assert cells_of(closed[inside], 0.3) == 2
+    np.testing.assert_allclose(closed[inside], expected, atol=0.05)
+    # Taken for an image, the frame is a way around the wall, which parts nothing.
+    assert cells_of(close_walls(padded)[inside], 0.3) == 1

@@ -28,9 +28,9 @@ def make(viewer, membrane_model):
 
 def walls(*columns):
     """Give maps with upright membranes at these columns."""
-    probability = np.zeros((24, 60), np.float32)
+    probability = np.full((24, 60), 0.01, np.float32)
     probability[:, columns] = 0.9
-    cells = 1 + np.cumsum(probability[:1] > 0, axis=1).repeat(24, axis=0)
+    cells = 1 + np.cumsum(probability[:1] > 0.5, axis=1).repeat(24, axis=0)
     angle = np.full((24, 60), np.pi / 2, np.float32)
     return {
         "probability": probability,
