@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
@@ -16,6 +17,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from roteq_core.config import TrainConfig
+
+Reading = Literal["nearest", "bilinear", "bicubic"]
 
 # Pixels over which the shading of a crop rises and falls.
 SHADING_WIDTH = 80
@@ -40,7 +43,7 @@ class Warp:
     angle: float
     mirrored: bool
 
-    def read(self, source: np.ndarray, *, nearest: bool = False) -> np.ndarray:
+    def read(self, source: np.ndarray, mode: Reading = "bilinear") -> np.ndarray:
         """Read maps (C, H, W) at the warp, (C, S, S), reflected beyond the border."""
         height, width = source.shape[-2:]
         grid = np.stack(
@@ -49,7 +52,7 @@ class Warp:
         crop = F.grid_sample(
             torch.from_numpy(np.ascontiguousarray(source, dtype=np.float32))[None],
             torch.from_numpy(grid.astype(np.float32))[None],
-            mode="nearest" if nearest else "bilinear",
+            mode=mode,
             padding_mode="reflection",
             align_corners=False,
         )

@@ -104,6 +104,12 @@ class TrainConfig:
         low=0,
         high=1,
     )
+    sharp: bool = option(
+        True,
+        "Sharp",
+        "Read the other crops between pixels by cubic instead of linear "
+        "interpolation, which blurs less.",
+    )
     flip: bool = option(True, "Flip", "Mirror crops.")
     scale: float = option(
         0.15, "Scale", "Largest relative change of size.", low=0, high=0.6

@@ -176,7 +176,7 @@ class Segmenter:
         return result
 
 
-def _scaled(mask: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+def _scaled(mask: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
     return resample(mask.astype(np.float32), size) > 0.5
 
 

@@ -26,21 +26,29 @@ from roteq_core.run_folder import LAST
 from roteq_core.train_membranes import iter_train_membranes, run_folder_of
 
 SINGLE, ENSEMBLE = "membranes", "membranes-ensemble"
-_FIRST = replace(MEMBRANE_PRESETS["best"].train, patience=0, freeze=0.0)
+_FIRST = replace(MEMBRANE_PRESETS["best"].train, patience=0, freeze=0.0, sharp=False)
 _LAST = replace(_FIRST, learning_rate=4e-3, warmup=0.05, average=0.4, freeze=1.0)
+# Most crops turned, and as sharp as upright ones: so are images that users turn.
+_TURNED = replace(_LAST, learning_rate=3e-3, exact=0.2, sharp=True)
 #: The training of each network, by its width N: legs, each from where the one before
 #: it ended. In the last one normalizations keep their statistics, as they do when
 #: images are predicted.
 RECIPES: dict[int, tuple[TrainConfig, ...]] = {
-    1: (replace(_FIRST, steps=2500, seed=1), replace(_LAST, steps=2000, seed=11)),
+    1: (
+        replace(_FIRST, steps=2500, seed=1),
+        replace(_LAST, steps=2000, seed=11),
+        replace(_TURNED, steps=2000, seed=31, epoch_steps=400),
+    ),
     2: (
         replace(_FIRST, steps=4750),
         replace(_LAST, steps=3000, seed=12, epoch_steps=500),
+        replace(_TURNED, steps=2400, seed=32, epoch_steps=400),
     ),
     3: (
         replace(_FIRST, steps=1600, seed=3),
         replace(_LAST, steps=1500, seed=13),
         replace(_LAST, steps=2800, seed=23, epoch_steps=350),
+        replace(_TURNED, steps=2400, seed=33, epoch_steps=400),
     ),
 }
 TURNS = 8

@@ -89,8 +89,9 @@ class MembranePieces:
             image, targets = self.images[i], self.targets[i]
             center = _draw_center(self._strokes[i], config.crop, rng)
             warp = random_warp(image.shape, config.crop, config, rng, center=center)
-            crop = random_intensity(warp.read(image[None]), config.intensity, rng)
-            exact = warp.read(targets[:1], nearest=True)
+            raw = warp.read(image[None], "bicubic" if config.sharp else "bilinear")
+            crop = random_intensity(raw, config.intensity, rng)
+            exact = warp.read(targets[:1], "nearest")
             soft = warp.read(targets[1:])
             exact[0][~warp.inside(*image.shape)] = IGNORED
             images.append(crop)

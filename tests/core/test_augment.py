@@ -103,7 +103,7 @@ def test_pixels_beyond_the_source_are_known_to_be():
 def test_classes_are_read_without_mixing():
     source = np.random.default_rng(0).integers(0, 4, (1, 32, 32)).astype(np.float32)
     crop = random_warp((32, 32), 24, TrainConfig(), np.random.default_rng(1))
-    assert set(np.unique(crop.read(source, nearest=True))) <= {0, 1, 2, 3}
+    assert set(np.unique(crop.read(source, "nearest"))) <= {0, 1, 2, 3}
 
 
 def test_intensity_changes_values_and_not_the_type():
@@ -133,3 +133,16 @@ def test_blur_spares_the_maps_from_each_other():
     blurred = blur(maps, 1.0)
     assert blurred[0].sum() == pytest.approx(1, abs=1e-3)
     assert not blurred[1].any()
+
+
+def test_cubic_reading_keeps_more_of_fine_texture_than_linear():
+    line = np.arange(65) - 32
+    texture = np.tile(np.cos(2 * math.pi * line / 5), (65, 1)).astype(np.float32)
+    warp = warp_of(65, math.radians(37))
+    expected = np.cos(2 * math.pi * (warp.columns - 32) / 5)
+    middle = slice(16, -16), slice(16, -16)
+    off = {
+        mode: float(np.abs(warp.read(texture[None], mode)[0] - expected)[middle].mean())
+        for mode in ("bilinear", "bicubic")
+    }
+    assert off["bicubic"] < 0.5 * off["bilinear"]

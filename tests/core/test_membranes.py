@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import tifffile
@@ -107,6 +109,18 @@ def test_task_keeps_held_out_slices_away_from_training(em, tiny_config):
     assert batch["classes"].shape == (3, 32, 32)
     assert batch["axes"].shape == (3, 2, 32, 32)
     assert set(batch["classes"].unique().tolist()) <= {0, 1, 2, 3}
+
+
+def test_sharp_crops_have_the_same_targets_and_more_detail(em, tiny_config):
+    task = MembraneTask(em.image, em.membranes, network=tiny_config)
+    config = TrainConfig(batch=4, crop=64, exact=0, intensity=0, scale=0, elastic=0)
+    sharp, soft = (
+        task.batch(replace(config, sharp=is_sharp), np.random.default_rng(0))
+        for is_sharp in (True, False)
+    )
+    assert torch.equal(sharp["classes"], soft["classes"])
+    detail = [batch["image"].diff(dim=-1).square().mean() for batch in (sharp, soft)]
+    assert detail[0] > 1.1 * detail[1]
 
 
 def test_perfect_answers_cost_next_to_nothing(em, tiny_config):
