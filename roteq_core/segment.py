@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -20,9 +19,9 @@ from roteq_core.jobs import Job, Report
 from roteq_core.linking import iter_link_slices
 from roteq_core.model import Model, load_model
 from roteq_core.normalize import Normalization, fit_normalization
-from roteq_core.plane_writer import write_planes
 from roteq_core.predict import iter_predict_maps
 from roteq_core.resample import resample, scaled_shape
+from roteq_core.segment_outputs import check_outputs, open_outputs, output_paths
 from roteq_core.tasks.membranes import axis_angle, membrane_maps
 from roteq_core.turned import turned_copies
 from roteq_core.volumes import open_volume
@@ -263,49 +262,7 @@ def iter_segment_file(
     return list(paths.values())
 
 
-def check_outputs(source: Path, paths: dict[str, Path]) -> None:
-    """Refuse outputs that are folders, the input itself, or within it."""
-    for path in paths.values():
-        if path.is_dir():
-            raise ValueError(f"cannot write {path}: there is a folder of that name")
-        if path.exists() and path.samefile(source):
-            raise ValueError(f"the output {path} must not be the input itself")
-        inside = source.is_dir() and path.resolve().is_relative_to(source.resolve())
-        if inside:
-            raise ValueError(f"the output {path} must not lie in the input {source}")
-
-
 def _drip(planes: list[np.ndarray]) -> Generator[np.ndarray, None, None]:
     """Hand out planes as they arrive."""
     while planes:
         yield planes.pop(0)
-
-
-def output_paths(output: Path, options: SegmentOptions) -> dict[str, Path]:
-    """Name the files that a segmentation writes."""
-    paths = {"probability": output}
-    if options.cells:
-        paths["cells"] = output.with_name(f"{output.stem}_cells{output.suffix}")
-    if options.direction:
-        paths["direction"] = output.with_name(f"{output.stem}_direction{output.suffix}")
-    return paths
-
-
-@contextlib.contextmanager
-def open_outputs(
-    paths: dict[str, Path], planes: int, *, recipe: dict[str, Any], **sizes: Any
-) -> Iterator[dict[str, Callable[[np.ndarray], None]]]:
-    """Open a writer for each path; `sizes` go to `write_planes`."""
-    with contextlib.ExitStack() as stack:
-        yield {
-            name: stack.enter_context(
-                write_planes(
-                    path,
-                    planes,
-                    recipe={**recipe, "content": name},
-                    channels=name == "direction",
-                    **sizes,
-                )
-            )
-            for name, path in paths.items()
-        }

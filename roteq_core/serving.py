@@ -19,13 +19,8 @@ from roteq_core.fill import outside_of
 from roteq_core.jobs import Job, Report
 from roteq_core.model import Model, load_model
 from roteq_core.normalize import Normalization
-from roteq_core.segment import (
-    SegmentedPlane,
-    Segmenter,
-    check_outputs,
-    open_outputs,
-    output_paths,
-)
+from roteq_core.segment import SegmentedPlane, Segmenter
+from roteq_core.segment_outputs import check_outputs, open_outputs, output_paths
 from roteq_core.volumes import open_volume
 
 Area = tuple[int, int, int, int]  # top, left, bottom, right

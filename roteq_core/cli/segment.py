@@ -154,7 +154,7 @@ def _name(image: Path) -> str:
 
 def _check_apart(pairs: list[tuple[Path, Path]], options: SegmentOptions) -> None:
     """Refuse runs that would write a file twice, or over another input."""
-    from roteq_core.segment import check_outputs, output_paths
+    from roteq_core.segment_outputs import check_outputs, output_paths
 
     seen: dict[Path, Path] = {}
     for source, target in pairs:

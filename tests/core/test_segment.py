@@ -13,12 +13,7 @@ from roteq_core.jobs import Report, drain
 from roteq_core.model import Model, combine_models, make_model, with_card
 from roteq_core.networks import build_network
 from roteq_core.plane_writer import read_recipe
-from roteq_core.segment import (
-    Segmenter,
-    iter_segment_file,
-    iter_segment_planes,
-    output_paths,
-)
+from roteq_core.segment import Segmenter, iter_segment_file, iter_segment_planes
 from roteq_core.volumes import open_volume
 
 ALL = SegmentOptions(device="cpu", cells=True, direction=True)
@@ -277,15 +272,6 @@ def test_input_is_never_overwritten(stack_file, tiny_file):
     (stack_file.parent / "y.tif").mkdir()
     with pytest.raises(ValueError, match="there is a folder of that name"):
         next(iter_segment_file(stack_file, stack_file.parent / "y.tif", options))
-
-
-def test_names_of_files_follow_the_output(tmp_path):
-    paths = output_paths(tmp_path / "a.tiff", ALL)
-    assert [path.name for path in paths.values()] == [
-        "a.tiff",
-        "a_cells.tiff",
-        "a_direction.tiff",
-    ]
 
 
 class LongStack:
