@@ -135,6 +135,12 @@ def find_model(name_or_path: Path | str) -> Path:
     )
 
 
+def check_model_output(path: Path) -> None:
+    """Refuse a file to write a model to, unless it is called as models are."""
+    if path.suffix != ".safetensors":
+        raise ValueError(f"a model file must end in .safetensors, got {path}")
+
+
 def file_hash(path: Path | str) -> str:
     """Give the first 16 digits of a file's SHA-256, for recipes."""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]

@@ -69,10 +69,10 @@ def combine(
     ),
 ) -> None:
     """Make an ensemble, whose predictions are averaged, of several models."""
+    from roteq_core.card import check_model_output
     from roteq_core.model import combine_models, load_model
 
-    if output.suffix != ".safetensors":
-        raise ValueError(f"a model file must end in .safetensors, got {output}")
+    check_model_output(output)
     ensemble = combine_models(
         [load_model(model) for model in models],
         name=name or output.stem,

@@ -53,6 +53,7 @@ def reproduce_cars(
     Also precision and recall of the finder on the test frames.
     """
     from roteq_core.ablate_cars import ablation_lines, iter_ablate_cars
+    from roteq_core.card import check_model_output
     from roteq_core.reproduce_cars import iter_reproduce_cars
     from roteq_core.reproduce_cars_report import (
         detail_lines,
@@ -62,9 +63,11 @@ def reproduce_cars(
     )
 
     if ship is not None:
+        check_model_output(ship)
         _ship(data, ship, start, steps)
         return
     if ship_finder is not None:
+        check_model_output(ship_finder)
         _ship_finder(data, ship_finder, steps, output)
         return
     if scores:

@@ -130,9 +130,11 @@ def test_a_model_is_carried_over_to_a_network_that_turns_otherwise(folder, tmp_p
 
 def test_an_unknown_network_is_refused_in_one_sentence(folder, tmp_path):
     arguments = ["train", "cars", "--images", str(folder), "--network", "huge"]
-    arguments += ["--cars", str(folder / "cars.csv"), "-o", str(tmp_path / "m")]
+    model = str(tmp_path / "m.safetensors")
+    arguments += ["--cars", str(folder / "cars.csv"), "-o", model]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 1
+    assert "network must be one of" in result.output
 
 
 def test_a_training_gets_as_many_steps_as_fit_into_its_time():
