@@ -40,7 +40,7 @@ def find_cars(
     from roteq_core.find_cars import iter_find_cars
     from roteq_core.tables import check_output, write_cars
 
-    chosen = check_output(output, format)  # type: ignore[arg-type]
+    chosen = check_output(output, format, image=image)  # type: ignore[arg-type]
     options = FindOptions(
         model=model,
         device=device,  # type: ignore[arg-type]

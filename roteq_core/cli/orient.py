@@ -59,7 +59,7 @@ def orient(
     def check(table: CarTable) -> None:
         render_cars(rows_to_write(table), output, format=chosen)
 
-    chosen = check_output(output, format, like=cars)  # type: ignore[arg-type]
+    chosen = check_output(output, format, like=cars, image=image)  # type: ignore[arg-type]
     options = OrientOptions(
         model=model,
         device=device,  # type: ignore[arg-type]

@@ -246,6 +246,7 @@ def check_output(
     format: Format | None = None,
     *,
     like: str | os.PathLike[str] | None = None,
+    image: str | os.PathLike[str] | None = None,
 ) -> Format:
     """Tell the format of a file before there is a table, or refuse it.
 
@@ -256,12 +257,17 @@ def check_output(
     format : str, optional
         One of `FORMATS`.
     like : path, optional
-        The table from which that one will be made.
+        The table from which that one will be made; it may be the file itself.
+    image : path, optional
+        The image of the cars, which must not be overwritten.
     """
     path = Path(path)
     folder = path.absolute().parent
     if not folder.is_dir():
         raise ValueError(f"there is no folder {folder} to write {path.name} to")
+    both = [Path(file) for file in (path, image) if file and Path(file).exists()]
+    if len(both) == 2 and both[0].samefile(both[1]):
+        raise ValueError(f"the output {path} must not be the input itself")
     if known_format(format) is not None or like is None:
         return format or format_to_write(path, CarTable())
     like = Path(like)

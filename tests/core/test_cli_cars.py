@@ -112,6 +112,20 @@ def test_what_cannot_be_written_is_refused_before_the_work(folder, tmp_path):
     assert "there is no folder" in refused(*find, tmp_path / "none" / "a.csv")
 
 
+@pytest.mark.parametrize("name", ["sc.png", "link.csv", "../sub/sc.png"])
+def test_the_image_is_not_written_over(folder, tmp_path, name):
+    home = tmp_path / "sub"
+    home.mkdir()
+    image = home / "sc.png"
+    shutil.copy(folder / "a.png", image)
+    (home / "link.csv").symlink_to(image)
+    words = ("-o", home / name, "--format", "csv", "--model", "no-such-model")
+    rule = "must not be the input itself"
+    assert rule in refused("find-cars", image, *words)
+    assert rule in refused("orient", image, folder / "all.csv", *words)
+    assert image.read_bytes() == (folder / "a.png").read_bytes()
+
+
 @pytest.mark.parametrize("format", ["dota", "yolo-obb", "voc-labelimg2"])
 @pytest.mark.parametrize(
     ("car", "reason"),
