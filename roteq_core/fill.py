@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import ndimage
 
@@ -11,24 +13,43 @@ SMALLEST_FILL = 0.01
 _SOLID = 15
 
 
-def is_fill(image: np.ndarray, value: float) -> np.ndarray:
-    """Find what was put around an image: one value, in large areas at its border.
+def find_fill(image: np.ndarray) -> np.ndarray:
+    """Find what was put around planes: one value each, in large areas at the border.
+
+    Which value does not matter, nor whether it is a number, and each plane may have
+    others. A plane of a single value is fill altogether.
 
     Parameters
     ----------
     image : array of shape (..., H, W)
-    value : float
-        Of the fill.
 
     Returns
     -------
     bool array of shape (..., H, W)
     """
-    same = np.asarray(image, dtype=np.float32) == np.float32(value)
-    found = np.zeros(same.shape, bool)
-    for index in np.ndindex(same.shape[:-2]):
-        found[index] = _solid_at_border(same[index])
+    image = np.asarray(image)
+    found = np.zeros(image.shape, bool)
+    for index in np.ndindex(image.shape[:-2]):
+        plane = image[index]
+        for value in _values_at_border(plane):
+            found[index] |= _solid_at_border(_is(plane, value))
     return found
+
+
+def _is(plane: np.ndarray, value: Any) -> np.ndarray:
+    return np.asarray((plane == value) if value == value else np.isnan(plane))
+
+
+def _values_at_border(plane: np.ndarray) -> np.ndarray:
+    """Give the values that an edge has many times in a row."""
+    values = []
+    for edge in (plane[0], plane[-1], plane[:, 0], plane[:, -1]):
+        is_nan = edge != edge
+        same = (edge[1:] == edge[:-1]) | (is_nan[1:] & is_nan[:-1])
+        starts = np.flatnonzero(np.concatenate([[True], ~same]))
+        runs = np.diff(np.append(starts, edge.size))
+        values.append(edge[starts[runs >= min(_SOLID, edge.size)]])
+    return np.unique(np.concatenate(values))
 
 
 def _solid_at_border(same: np.ndarray) -> np.ndarray:

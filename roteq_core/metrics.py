@@ -208,7 +208,8 @@ def _sweep_slice(
     rows = np.full((len(levels), 3), np.nan)
     for row, level in zip(rows, levels, strict=True):
         predicted = membrane >= level
-        score = compare_partitions(thin_membranes(predicted), regions)
+        # Cells must not meet where nothing is known, or nothing was there.
+        score = compare_partitions(thin_membranes(predicted | ~known), regions)
         row[:2] = score.v_rand, score.v_info
         if walls.any():
             row[2] = pixel_error(predicted, walls, known)

@@ -5,12 +5,12 @@ Fitted once on a whole image or stack, never on a tile. No torch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from roteq_core.fill import is_fill
+from roteq_core.fill import find_fill
 
 # Images of fewer values are drawings, of which no area is a fill.
 _FEW_VALUES = 8
@@ -26,15 +26,15 @@ class Normalization:
         Fitted to an image; the center becomes 0, so that zero padding is neutral.
     inverted : bool
         Whether bright and dark change places.
-    fill : float, optional
-        Value of what was put around the image, as when slices are aligned; see
-        `is_fill`.
+    has_fill : bool
+        Whether large areas of one value at the border were put around the image, as
+        when slices are aligned; see `find_fill`. Drawings may be all such areas.
     """
 
     center: float
     spread: float
     inverted: bool = False
-    fill: float | None = None
+    has_fill: bool = False
 
     def apply(self, image: np.ndarray) -> np.ndarray:
         """Give the image as float32, clipped to ±5 spreads.
@@ -50,19 +50,14 @@ class Normalization:
 
     def outside(self, image: np.ndarray) -> np.ndarray | None:
         """Where a raw image (..., H, W) is fill, and so no image; None if nowhere."""
-        if self.fill is None:
+        if not self.has_fill:
             return None
-        filled = is_fill(image, self.fill)
+        filled = find_fill(image)
         return filled if filled.any() else None
 
     def as_dict(self) -> dict[str, Any]:
         """Give plain values, for recipes."""
-        plain = {
-            "center": self.center,
-            "spread": self.spread,
-            "inverted": self.inverted,
-        }
-        return plain if self.fill is None else {**plain, "fill": self.fill}
+        return asdict(self)
 
 
 def fit_normalization(image: Any, *, inverted: bool = False) -> Normalization:
@@ -72,8 +67,8 @@ def fit_normalization(image: Any, *, inverted: bool = False) -> Normalization:
     ----------
     image : array-like
         Any shape and number type; a lazy stack is looked at in at most eight of its
-        planes. A flat image gets a spread of 1. Black or white that was put around the
-        image is left out.
+        planes. A flat image gets a spread of 1. What was put around the image is left
+        out.
     """
     planes = _sample(image)
     fill, sample = _without_fill(planes)
@@ -92,20 +87,22 @@ def fit_normalization(image: Any, *, inverted: bool = False) -> Normalization:
     return Normalization(float(center), float(spread), inverted, fill)
 
 
-def _without_fill(planes: list[np.ndarray]) -> tuple[float | None, np.ndarray]:
-    """Give the value of a fill, if there is one, and all other pixels."""
+def _without_fill(planes: list[np.ndarray]) -> tuple[bool, np.ndarray]:
+    """Say whether fill is to be looked for, and give all other pixels.
+
+    It may be in planes that are not among these. Of drawings and of nothing at all,
+    all pixels are given.
+    """
     whole = np.concatenate([plane.ravel() for plane in planes])
-    finite = whole[np.isfinite(whole)]
-    if not finite.size or planes[0].ndim != 2:
-        return None, whole
-    for value in (finite.min(), finite.max()):
-        filled = [is_fill(plane, value) for plane in planes]
-        rest = np.concatenate(
-            [plane[~mask] for plane, mask in zip(planes, filled, strict=True)]
-        )
-        if rest.size < whole.size and _has_values(rest):
-            return float(value), rest
-    return None, whole
+    if not whole.size or planes[0].ndim != 2:
+        return False, whole
+    filled = [find_fill(plane) for plane in planes]
+    rest = np.concatenate(
+        [plane[~mask] for plane, mask in zip(planes, filled, strict=True)]
+    )
+    if not rest.size:
+        return True, whole
+    return (True, rest) if _has_values(rest) else (False, whole)
 
 
 def _has_values(pixels: np.ndarray) -> bool:

@@ -40,7 +40,7 @@ class SegmentedPlane:
     Parameters
     ----------
     probability : float32 array of shape (H, W)
-        Of being a membrane's center: 0 where the plane is fill (see `is_fill`), and
+        Of being a membrane's center: 0 where the plane is fill (see `find_fill`), and
         more than that wherever it shows something.
     angle, strength : float32 arrays of shape (H, W), or None
         Axis of the membrane in [0, π), from right towards down, and how sure.

@@ -4,18 +4,46 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import ndimage
 
-from roteq_core.fill import is_fill, nearest_inside, outside_of
+from roteq_core.fill import find_fill, nearest_inside, outside_of
 
 
-def test_fill_is_what_is_solid_and_at_the_border():
-    image = np.random.default_rng(0).integers(1, 255, (2, 100, 120)).astype(np.uint8)
-    image[:, :, 90:] = 0
-    image[:, 40:60, 20:40] = 0  # as large, but inside
-    found = is_fill(image, 0)
-    assert found[:, :, 90:].all()
-    assert not found[:, :, :90].any()
-    assert not is_fill(image, 7).any()
+def tissue(shape=(100, 120)):
+    return np.random.default_rng(0).normal(120, 20, shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("value", [0, 255, 117.5, np.nan])
+def test_fill_is_what_is_solid_and_at_the_border(value):
+    image = np.stack([tissue(), tissue()])
+    image[0, :, 90:] = value
+    image[:, 40:60, 20:40] = value  # as large, but inside
+    found = find_fill(image)
+    assert found[0, :, 90:].all()
+    assert not found[0, :, :90].any()
+    assert not found[1].any()
+
+
+def test_planes_have_fills_of_their_own():
+    image = np.stack([tissue(), tissue(), tissue()])
+    image[0, :, :30], image[0, 90:] = 0, 255
+    image[1] = 7
+    found = find_fill(image)
+    assert found[0, :, :30].all()
+    assert found[0, 90:].all()
+    assert not found[0, :90, 30:].any()
+    assert found[1].all()
+    assert not found[2].any()
+
+
+def test_corners_of_a_turned_image_are_fill_whatever_its_least_value():
+    image = ndimage.rotate(tissue((200, 200)) - 100, 37, cval=0, order=3)
+    assert image.min() < -30
+    whole = ndimage.rotate(np.ones((200, 200)), 37, cval=0, order=0) > 0
+    found = find_fill(image)
+    deep_outside = ndimage.binary_erosion(~whole, iterations=3, border_value=1)
+    assert found[deep_outside].all()
+    assert not found[ndimage.binary_erosion(whole, iterations=3)].any()
 
 
 def test_outside_is_where_the_probability_is_0():

@@ -205,3 +205,13 @@ def test_pixel_error_counts_known_pixels() -> None:
     assert pixel_error(predicted, truth) == 0.5
     assert pixel_error(predicted, truth, np.array([1, 1, 1, 0], bool)) == 1 / 3
     assert np.isnan(pixel_error(predicted, truth, np.zeros(4, bool)))
+
+
+def test_predicted_cells_do_not_meet_through_ignored_pixels():
+    truth = np.ones((30, 40), np.uint8)
+    truth[:, 19:21] = 0
+    truth[20:] = 7  # nobody looked there
+    prediction = np.full((30, 40), 0.01)
+    prediction[:20, 19:21] = 0.9
+    score = score_stack(prediction, truth, truth_kind="labels", ignore=7)
+    assert (score.v_rand, score.v_info) == pytest.approx((1, 1))

@@ -79,6 +79,7 @@ def test_recipe_holds_plain_values():
         "center": 1.0,
         "spread": 2.0,
         "inverted": True,
+        "has_fill": False,
     }
 
 
@@ -116,4 +117,24 @@ def test_dark_spots_and_saturated_pixels_are_no_padding():
     image[:, :10, :10] = 0  # small, at a corner
     image[:, 50:100, 50:100] = 255  # large, but inside
     image[:, 110::2, :] = 255  # many at the border, none of them solid
-    assert fit_normalization(image).fill is None
+    assert fit_normalization(image).outside(image) is None
+
+
+def test_blank_and_padded_slices_need_not_be_among_those_looked_at():
+    stack = tissue((12, 120, 120))
+    stack[5] = 0
+    stack[2, :, 80:] = 255
+    found = fit_normalization(stack).outside(stack)
+    assert found[5].all()
+    assert found[2, :, 80:].all()
+    assert found.sum() == found[5].size + found[2, :, 80:].size
+
+
+def test_of_drawings_no_area_is_fill():
+    drawing = np.zeros((64, 64))
+    drawing[20:40, 20:40] = 1
+    assert fit_normalization(drawing).outside(drawing) is None
+
+
+def test_nothing_at_all_is_fill():
+    assert fit_normalization(np.zeros((2, 40, 40))).outside(np.zeros((40, 40))).all()
