@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,6 @@ def read_image(path: Path | str) -> np.ndarray:
         image = _read_tiff(path) if is_tiff else _read_plain(path)
     except Exception as error:  # every format raises what it likes
         raise ValueError(f"cannot read the image {path}: {error}") from error
-    if image.ndim == 3 and image.shape[0] in (3, 4) and image.shape[-1] not in (3, 4):
-        image = np.moveaxis(image, 0, -1)  # planar TIFF
     return np.squeeze(image)
 
 
@@ -30,8 +29,9 @@ def _read_tiff(path: Path) -> np.ndarray:
     import tifffile
 
     with tifffile.TiffFile(path) as tif:
-        image, first = np.asarray(tif.asarray()), tif.series[0]
+        first = tif.series[0]
         page: Any = first.keyframe
+        image = _colors_last(np.asarray(tif.asarray()), first.axes)
         if page.photometric != tifffile.PHOTOMETRIC.SEPARATED:
             return image
         inks = page.tags.valueof("InkSet", default=1)
@@ -40,7 +40,22 @@ def _read_tiff(path: Path) -> np.ndarray:
                 "inks must be cyan, magenta, yellow and black, got "
                 f"{page.samplesperpixel} samples with InkSet {int(inks)}"
             )
-        return _colors_of_inks(np.moveaxis(image, first.axes.index("S"), -1))
+        return _colors_of_inks(image)
+
+
+def _colors_last(image: np.ndarray, axes: str) -> np.ndarray:
+    """Give one picture (H, W) or (H, W, samples) of a TIFF's array, or refuse it.
+
+    Only samples are colors: three or four pages are not.
+    """
+    others = [i for i, axis in enumerate(axes) if axis not in "YXS"]
+    if any(image.shape[i] > 1 for i in others):
+        raise ValueError(
+            "an image of cars must be a single page, gray, RGB or RGBA, got shape "
+            f"{image.shape} with axes {axes}"
+        )
+    image, axes = image.squeeze(tuple(others)), re.sub("[^YXS]", "", axes)
+    return np.moveaxis(image, axes.index("S"), -1) if "S" in axes else image
 
 
 def _colors_of_inks(inks: np.ndarray) -> np.ndarray:
@@ -69,4 +84,7 @@ def _read_plain(path: Path) -> np.ndarray:
     with Image.open(path) as picture:
         if picture.mode in _OTHER_COLORS:
             return np.asarray(picture.convert("RGB"))
-    return np.asarray(imageio.imread(path))
+    image = np.asarray(imageio.imread(path))
+    if image.ndim == 3 and image.shape[0] in (3, 4) and image.shape[-1] not in (3, 4):
+        return np.moveaxis(image, 0, -1)  # colors came first
+    return image

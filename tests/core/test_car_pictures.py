@@ -82,6 +82,37 @@ def test_other_inks_are_refused(color, tmp_path):
         read_image(path)
 
 
+@pytest.mark.parametrize("pages", [2, 3, 4, 5])
+@pytest.mark.parametrize("kind", ["pages", "pillow", "imagej"])
+def test_stacks_of_gray_pages_are_refused_as_no_colors(tmp_path, pages, kind):
+    path = tmp_path / "a.tif"
+    stack = np.zeros((pages, 40, 50), np.uint8)
+    if kind == "pillow":
+        first, *others = map(Image.fromarray, stack)
+        first.save(path, save_all=True, append_images=others)
+    else:
+        tifffile.imwrite(path, stack, photometric="minisblack", imagej=kind == "imagej")
+    rule = (
+        rf"a\.tif: an image of cars must be a single page.* got shape \({pages}, 40, 50"
+    )
+    with pytest.raises(ValueError, match=rule):
+        read_image(path)
+
+
+@pytest.mark.parametrize("samples", [3, 4])
+def test_planar_colors_and_single_pages_are_read(color, tmp_path, samples):
+    path = tmp_path / "a.tif"
+    image = np.concatenate([color, color], -1)[..., :samples]
+    planar = {"photometric": "rgb", "planarconfig": "separate"}
+    tifffile.imwrite(path, np.moveaxis(image, -1, 0), **planar)
+    np.testing.assert_array_equal(read_image(path), image)
+    tifffile.imwrite(path, image[None], photometric="rgb")
+    np.testing.assert_array_equal(read_image(path), image)
+    narrow = image[:, :4]
+    tifffile.imwrite(path, np.moveaxis(narrow, -1, 0), **planar)
+    np.testing.assert_array_equal(read_image(path), narrow)
+
+
 def test_gray_with_opacity_is_read(color, tmp_path):
     both = np.stack([color[..., 0], np.full((40, 50), 255, np.uint8)], -1)
     Image.fromarray(both, "LA").save(tmp_path / "a.png")
