@@ -7,6 +7,7 @@ from typing import get_args
 
 from roteq_core.tables.table import Format
 from roteq_core.tables.voc import detect_dialect
+from roteq_core.tables.yolo_obb import PIXELS_FROM
 
 FORMATS: tuple[Format, ...] = get_args(Format)
 
@@ -69,7 +70,7 @@ def _is_yolo_obb(tokens: list[str]) -> bool:
     return (
         len(numbers) in (9, 10)
         and tokens[0].isdecimal()
-        and all(abs(value) < 10 for value in numbers[1:9])
+        and all(abs(value) < PIXELS_FROM for value in numbers[1:9])
     )
 
 

@@ -11,6 +11,7 @@ the edge from the first to the second corner is the front.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,6 +28,7 @@ from roteq_core.tables.table import CarTable
 
 FRONT_FIRST = "front-edge-first"
 FOREIGN_NOTE = f"the corners do not say which end is the front: {AXES_ONLY}"
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 _DECIMALS = 6
 _DEFAULT_CLASS = "car"
 
@@ -81,6 +83,7 @@ def _car(number: int, line: str, order: CornerOrder) -> Car:
     try:
         if len(tokens) < 9:
             raise ValueError("needs eight coordinates and a class")
+        _check_class(tokens)
         corners = [[float(x), float(y)] for x, y in zip(*_pairs(tokens), strict=True)]
         extra = {"difficult": tokens[9]} if len(tokens) > 9 else {}
         if len(tokens) > 10:
@@ -88,6 +91,20 @@ def _car(number: int, line: str, order: CornerOrder) -> Car:
         return car_from_corners(corners, order=order, label=tokens[8], extra=extra)
     except ValueError as error:
         raise ValueError(f"line {number}: {error}, got {line.strip()!r}") from error
+
+
+def _check_class(tokens: list[str]) -> None:
+    """Refuse a class number that comes first: all corners would be off by a number.
+
+    Where the class is a number indeed, a difficulty follows.
+    """
+    after = tokens[8:10]
+    is_numbered = len(after) == 2 and all(token.isdecimal() for token in after)
+    if _NUMBER.fullmatch(tokens[8]) and not is_numbered:
+        raise ValueError(
+            "the ninth word must be a class, not a coordinate (with the class first "
+            "this is YOLO-OBB, which wants x / width and y / height, not pixels)"
+        )
 
 
 def _pairs(tokens: list[str]) -> tuple[list[str], list[str]]:

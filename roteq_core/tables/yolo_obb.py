@@ -19,6 +19,7 @@ from roteq_core.tables.dota import FOREIGN_NOTE
 from roteq_core.tables.sidecar import match_lines, merged
 from roteq_core.tables.table import CarTable
 
+PIXELS_FROM = 10  # a fraction of the image is smaller, also of cars beyond its border
 _DECIMALS = 9
 _DEFAULT_CLASS = "car"
 
@@ -81,6 +82,8 @@ def _car(
             raise ValueError("needs a class, eight coordinates and at most a score")
         index = int(tokens[0])
         corners = np.array(tokens[1:9], dtype=float).reshape(4, 2)
+        if not (np.abs(corners) < PIXELS_FROM).all():
+            raise ValueError("corners must be x / width and y / height, not pixels")
         return car_from_corners(
             corners * image_size[::-1],
             order=order,

@@ -75,6 +75,22 @@ def test_a_person_may_say_that_the_front_edge_comes_first(read):
     assert car.heading_cw_from_up_deg == 90
 
 
+@pytest.mark.parametrize("score", ["", " 0.9", " 1.0"])
+def test_corners_in_pixels_after_a_class_number_are_refused(read, score):
+    text = f"0 {numbers_of(RIGHT_CORNERS)}{score}\n"
+    with pytest.raises(
+        ValueError, match=r"a\.txt: line 1: the ninth word must be a cl"
+    ):
+        read(text, "a.txt")
+
+
+def test_a_class_may_be_a_number_before_a_difficulty(read, tmp_path):
+    table = read(f"{numbers_of(RIGHT_CORNERS)} 3 0\n", "a.txt")
+    assert table.cars[0].label == "3"
+    write(table, tmp_path / "b.txt")
+    assert read_cars(tmp_path / "b.txt").cars[0].label == "3"
+
+
 @pytest.mark.parametrize(
     ("text", "rule"),
     [

@@ -78,6 +78,7 @@ def test_a_score_is_read_from_yolo_predictions(read):
     [
         ("0 0.1 0.2 0.3\n", "line 1: needs a class, eight coordinates"),
         ("x 0 0 1 0 1 1 0 1\n", "line 1: invalid literal"),
+        ("0 9 9 40 9 40 20 9 20\n", "line 1: corners must be x / width and y / hei"),
         ("3 0 0 1 0 1 1 0 1\n", "line 1: the class must be below 2"),
     ],
 )
