@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from roteq_core import angles
 from roteq_core.car_pictures import read_image
 from roteq_core.car_sizes import TYPICAL_CAR_M
+from roteq_core.car_units import check_given_length, given_notes
 from roteq_core.card import file_hash, find_model
 from roteq_core.config import FindOptions, OrientOptions
 from roteq_core.device import choose_device
@@ -67,6 +68,7 @@ def iter_find_cars(
     options = options or FindOptions()
     name = Path(image).name if isinstance(image, (str, Path)) else ""
     pixels = read_image(image) if isinstance(image, (str, Path)) else np.asarray(image)
+    check_given_length(options, pixels.shape)
     model = load_model(options.model, task="car-finder")
     found = yield from iter_detections(model, pixels, options)
     source = f"{model.card.name} {file_hash(find_model(options.model))}"
@@ -74,6 +76,7 @@ def iter_find_cars(
     table = CarTable(
         tuple(_car(found, i, source, name) for i in range(len(found.scores))),
         image_size=(height, width),
+        notes=given_notes(options),
     )
     if not options.orient or not len(table):
         return table

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from roteq_core import angles
+from roteq_core import angles, car_units
 from roteq_core.calibration import HeadingCalibration, calibration_from
 from roteq_core.car_pictures import read_image as read_image
 from roteq_core.car_readings import (
@@ -207,11 +207,14 @@ def iter_orient(
     options = options or OrientOptions()
     name = Path(image).name if isinstance(image, (str, Path)) else ""
     pixels = read_image(image) if isinstance(image, (str, Path)) else np.asarray(image)
+    car_units.check_given_length(options, pixels.shape)
+    file = "" if isinstance(cars, CarTable) else Path(cars).name
     if isinstance(cars, CarTable):
         table = cars
     else:
         table = read_cars(cars, image_size=(pixels.shape[0], pixels.shape[1]))
     own = table.is_of(name) if name else (True,) * len(table)
+    car_units.check_own_lengths(table.cars, pixels.shape, own, file)
     cars_here = [car for car, is_own in zip(table.cars, own, strict=True) if is_own]
     lengths, note = car_lengths(cars_here, options)
     redo = options.redo_reviewed
@@ -221,7 +224,9 @@ def iter_orient(
         check(_filled(table, own, blank, "", redo=redo))
     answers, source = yield from _iter_answers(pixels, cars_here, lengths, options)
     filled = _filled(table, own, answers, source, redo=redo)
-    return replace(filled, notes=notes_now(table.notes, note, _others_note(own)))
+    units = *car_units.given_notes(options), *car_units.row_notes(cars_here)
+    notes = notes_now(table.notes, *units, note, _others_note(own))
+    return replace(filled, notes=notes)
 
 
 def _filled(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from roteq_core.cli.progress import console, follow, plain_errors
+from roteq_core.cli.progress import console, follow, plain_errors, say
 
 
 @plain_errors
@@ -53,4 +53,6 @@ def find_cars(
     )
     table = follow(iter_find_cars(image, options), image.name)
     write_cars(table, output, format=chosen)
+    for note in table.notes:
+        say(f"note: {note}")
     console.print(f"wrote {output}: {len(table)} cars", highlight=False)

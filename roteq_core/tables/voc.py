@@ -40,6 +40,7 @@ CONVENTIONS: dict[Dialect, str] = {
 _ROBNDBOX = ("cx", "cy", "w", "h", "angle")
 _BNDBOX = ("xmin", "ymin", "xmax", "ymax")
 _AGREE_DEG = 0.01
+_LARGEST_ANGLE = 2 * math.pi + 0.01
 
 
 def parse_voc(text: str, dialect: Dialect | None = None) -> CarTable:
@@ -180,6 +181,11 @@ def _placed(car: Car, box: Mapping[str, float], dialect: Dialect) -> tuple[Car, 
     """Give a car its box; False if the box was turned since the heading was told."""
     if not box:
         return car, True
+    if abs(box["angle"]) > _LARGEST_ANGLE:
+        raise ValueError(
+            "robndbox/angle must be in radians, at most 2π, not in degrees, got "
+            f"{box['angle']:g}"
+        )
     turned = math.degrees(box["angle"])
     if dialect == "voc-rolabelimg":
         return _placed_by_axis(car, box, turned)

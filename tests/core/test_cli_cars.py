@@ -166,6 +166,17 @@ def test_found_cars_can_be_written_as_text(folder, tmp_path):
     assert len(read_cars(output)) == len(output.read_text().splitlines()) > 0
 
 
+def test_numbers_that_may_be_in_other_units_get_a_note(folder, tmp_path):
+    output, cars = tmp_path / "a.csv", tmp_path / "cars.csv"
+    words = ("--model", folder / "finder.safetensors", "--no-orient")
+    said = run("find-cars", folder / "a.png", "-o", output, *words, "--car-length", 7.5)
+    assert "note: a car length of 7.5 is read as pixels" in said
+    write_cars(CarTable((Car(0.4, 0.5, 4.5),)), cars)
+    said = " ".join(run(*orient(folder, cars, output)).split())
+    assert "note: all centers lie within 0…1, the first at (0.4, 0.5)" in said
+    assert "note: 1 of 1 cars are shorter than 8 px, the first 4.5" in said
+
+
 def test_found_cars_are_shown_to_the_heading_model_that_is_named(folder, tmp_path):
     output = tmp_path / "a.csv"
     words = ("--model", folder / "finder.safetensors", "--threshold", 0.01)

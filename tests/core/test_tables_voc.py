@@ -45,6 +45,14 @@ def test_labelimg2_gives_the_heading_clockwise_from_up(read):
     assert table.image_size == (200, 400)
 
 
+@pytest.mark.parametrize("sign", ["<type>robndbox</type>", "<extra/>"])
+def test_angles_in_degrees_are_refused(read, sign):
+    with pytest.raises(
+        ValueError, match=r"object 1: .*/angle must be in radians.* 129"
+    ):
+        read(voc(BOX | {"angle": 129}, before=sign), "a.xml")
+
+
 @pytest.mark.parametrize(("w", "h"), [(40, 20), (20, 40)])
 def test_rolabelimg_gives_the_axis_of_the_longer_side(read, w, h):
     # w lies along the angle, clockwise from right; h a quarter turn further.
