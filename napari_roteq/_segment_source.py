@@ -16,6 +16,7 @@ from napari_roteq._images import (
     planes_of,
     visible_area,
 )
+from roteq_core.areas import with_context
 from roteq_core.normalize import Normalization, fit_normalization
 from roteq_core.volumes import to_gray
 
@@ -52,6 +53,20 @@ class Source:
         """Read a plane (H, W) and how to normalize it; slow, for a thread."""
         plane = _gray(self.planes.read(index, self.area))
         return plane, replace(self._statistics, inverted=inverted)
+
+    def read_around(
+        self, index: Index, *, inverted: bool
+    ) -> tuple[np.ndarray, Normalization, tuple[int, int, int, int] | None]:
+        """Read a plane with what counts around the area, and where the area is in it.
+
+        See `with_context`; the whole plane has nothing around it.
+        """
+        if self.area is None:
+            return *self.read(index, inverted=inverted), None
+        area = self.area.top, self.area.left, self.area.bottom, self.area.right
+        read, keep = with_context(area, self.planes.whole.shape)
+        plane = _gray(self.planes.read(index, Area(*read)))
+        return plane, replace(self._statistics, inverted=inverted), keep
 
     @cached_property
     def _statistics(self) -> Normalization:

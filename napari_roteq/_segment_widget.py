@@ -109,7 +109,7 @@ class SegmentWidget(JobWidget):
         self._session.log(results.recipe)
 
         def read(index: Any) -> Any:
-            return work.source.read(index, inverted=options.inverted)
+            return work.source.read_around(index, inverted=options.inverted)
 
         def put(index: Any, maps: Any) -> None:
             results.put(index, maps, options.threshold)

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from roteq_core.areas import Area, check_area
 from roteq_core.car_sizes import DEFAULT_LENGTH_PX
 from roteq_core.card import ModelCard, file_hash, find_model
 from roteq_core.device import choose_device
@@ -35,7 +36,7 @@ from roteq_core.orient import read_image
 from roteq_core.plane_writer import write_planes
 from roteq_core.resample import resample, scaled_shape
 from roteq_core.segment import LARGEST_ZOOM
-from roteq_core.serving import Area, warm_model
+from roteq_core.serving import warm_model
 from roteq_core.tasks.car_crops import CAR_LENGTH, image_maps
 from roteq_core.tasks.car_scenes import FINDER_LENGTH, normalize_scene
 from roteq_core.volumes import open_volume
@@ -171,15 +172,15 @@ def read_part(
         picture = read_image(source)
         if picture.ndim == 3 and picture.shape[-1] in (3, 4) and plane == 0:
             top, left, bottom, right = area or (0, 0, *picture.shape[:2])
+            check_area((top, left, bottom, right), picture.shape)
             part = picture[top:bottom, left:right, :3]
             return part, Normalization(0.0, 1.0, options.inverted)
     volume = open_volume(source)
     if not 0 <= plane < len(volume):
         raise ValueError(f"plane must lie in 0…{len(volume) - 1}, got {plane}")
     top, left, bottom, right = area or (0, 0, *volume.shape[1:])
+    check_area((top, left, bottom, right), volume.shape[1:])
     part = volume[plane][top:bottom, left:right]
-    if part.size == 0:
-        raise ValueError(f"the area must hold pixels of {volume.shape[1:]}, got {area}")
     normalization = fit_normalization(volume, inverted=options.inverted)
     return part, normalization
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from roteq_core.areas import Area, check_area, with_context
 from roteq_core.card import file_hash, find_model
 from roteq_core.cells import cells_from_membranes
 from roteq_core.config import SegmentOptions
@@ -23,18 +24,17 @@ from roteq_core.segment import SegmentedPlane, Segmenter
 from roteq_core.segment_outputs import check_outputs, open_outputs, output_paths
 from roteq_core.volumes import open_volume
 
-Area = tuple[int, int, int, int]  # top, left, bottom, right
-
 
 def iter_segment_plane(
-    given: tuple[np.ndarray, Normalization], options: SegmentOptions
+    given: tuple[np.ndarray, Normalization, Area | None], options: SegmentOptions
 ) -> Job[dict[str, np.ndarray]]:
     """Segment one plane.
 
     Parameters
     ----------
-    given : array of shape (H, W), Normalization
-        The raw plane, and how its whole image is normalized.
+    given : array of shape (H, W), Normalization, Area or None
+        The raw plane, how its whole image is normalized, and the part to keep; see
+        `with_context`.
     options : SegmentOptions
 
     Returns
@@ -43,11 +43,11 @@ def iter_segment_plane(
         "probability" and, as asked, "angle", "strength" and "cells"; see
         `SegmentedPlane`.
     """
-    plane, normalization = given
+    plane, normalization, keep = given
     yield Report(0, 0, "loading the model")
     segmenter = Segmenter(options, warm_model(options.model, "membranes"))
     result = yield from segmenter.iter_plane(plane, normalization)
-    return _maps(result)
+    return _maps(result, keep)
 
 
 def iter_segment_part(
@@ -72,14 +72,15 @@ def iter_segment_part(
     volume = open_volume(source)
     if not 0 <= plane < len(volume):
         raise ValueError(f"plane must lie in 0…{len(volume) - 1}, got {plane}")
-    top, left, bottom, right = area or (0, 0, *volume.shape[1:])
-    part = volume[plane][top:bottom, left:right]
-    if part.size == 0:
-        raise ValueError(f"the area must hold pixels of {volume.shape[1:]}, got {area}")
+    pixels, keep = volume[plane], None
+    if area is not None:
+        check_area(area, pixels.shape)
+        (top, left, bottom, right), keep = with_context(area, pixels.shape)
+        pixels = pixels[top:bottom, left:right]
     segmenter = Segmenter(options, warm_model(options.model, "membranes"))
     normalization = segmenter.normalization(volume)
-    result = yield from segmenter.iter_plane(part, normalization)
-    return _maps(result)
+    result = yield from segmenter.iter_plane(pixels, normalization)
+    return _maps(result, keep)
 
 
 def iter_segment_part_file(
@@ -118,8 +119,13 @@ def iter_segment_part_file(
     return list(paths.values())
 
 
-def _maps(result: SegmentedPlane) -> dict[str, np.ndarray]:
-    return {name: array for name, array in vars(result).items() if array is not None}
+def _maps(result: SegmentedPlane, keep: Area | None) -> dict[str, np.ndarray]:
+    top, left, bottom, right = keep or (0, 0, *result.probability.shape)
+    return {
+        name: array[top:bottom, left:right]
+        for name, array in vars(result).items()
+        if array is not None
+    }
 
 
 def cut_cells(probability: np.ndarray, threshold: float) -> np.ndarray:

@@ -23,6 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from roteq_core import angles
+from roteq_core.areas import Area
 from roteq_core.car_sizes import DEFAULT_LENGTH_PX
 from roteq_core.card import shipped_models
 from roteq_core.config import OrientOptions
@@ -35,7 +36,7 @@ from roteq_core.model import Model
 from roteq_core.normalize import Normalization
 from roteq_core.orient import iter_headings
 from roteq_core.resample import resample
-from roteq_core.serving import Area, warm_model
+from roteq_core.serving import warm_model
 from roteq_core.tasks.car_crops import image_maps, make_pyramid
 from roteq_core.tasks.membranes import membrane_maps
 from roteq_core.tiles import round_up

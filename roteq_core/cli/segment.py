@@ -71,7 +71,7 @@ def segment(
     pairs = _targets(images, output)
     _check_apart(pairs, options)
     if plane is not None or area is not None:
-        _segment_part(pairs, options, plane or 0, area)
+        _segment_part(pairs, options, plane, area)
         return
     segmenter = Segmenter(options)
     for source, target in pairs:
@@ -84,14 +84,23 @@ def segment(
 def _segment_part(
     pairs: list[tuple[Path, Path]],
     options: SegmentOptions,
-    plane: int,
+    plane: int | None,
     area: str | None,
 ) -> None:
+    from roteq_core.card import find_model, read_card
     from roteq_core.serving import iter_segment_part_file
+    from roteq_core.volumes import open_volume
 
     part = None if area is None else read_area(area)
+    for source, _ in pairs:
+        if plane is None and (count := len(open_volume(source))) > 1:
+            raise ValueError(f"--area needs --plane: {source} has {count} planes")
+    wanted = read_card(find_model(options.model)).pixel_size
     for source, target in pairs:
-        job = iter_segment_part_file(source, target, options, plane=plane, area=part)
+        _advise(source, options.pixel_size_nm, wanted)
+        job = iter_segment_part_file(
+            source, target, options, plane=plane or 0, area=part
+        )
         for path in follow(job, source.name, _smaller_tile):
             say(f"wrote {path}")
 

@@ -149,3 +149,13 @@ def test_halved_tile_is_told_once_and_kept(stack_file, tiny_file, monkeypatch):
     result = run(stack_file, "-o", output, "--model", tiny_file, "--tta", "2")
     assert result.exit_code == 0, result.output
     assert said(result).count("memory ran out; going on with tiles of 512") == 1
+
+
+def test_an_area_of_a_stack_needs_its_plane(stack_file, tiny_file):
+    output = stack_file.parent / "x.tif"
+    given = stack_file, "-o", output, "--model", tiny_file, "--area", "0,0,16,16"
+    result = run(*given)
+    assert result.exit_code != 0
+    assert f"--area needs --plane: {stack_file} has 2 planes" in said(result)
+    assert run(*given, "--plane", 1).exit_code == 0
+    assert tifffile.imread(output).shape == (16, 16)

@@ -137,7 +137,7 @@ def test_filters_are_turned_to_all_orientations(options, tiny_model):
         ({"filters": [2]}, r"filters of blocks.1 must lie in 0…1, got \[2\]"),
         ({"filters": []}, "filters of blocks.1 must lie"),
         ({"plane": 1}, r"plane must lie in 0…0, got 1"),
-        ({"area": (70, 0, 80, 9)}, "the area must hold pixels"),
+        ({"area": (70, 0, 80, 9)}, "must hold pixels and lie in the plane"),
     ],
 )
 def test_wrong_wishes_are_refused(plane, options, tmp_path, changes, message):

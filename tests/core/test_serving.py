@@ -6,6 +6,7 @@ import pytest
 import tifffile
 import torch
 
+from roteq_core import areas
 from roteq_core.config import SegmentOptions
 from roteq_core.jobs import drain
 from roteq_core.model import make_model
@@ -39,7 +40,7 @@ def stack():
 
 
 def test_plane_gives_what_is_asked_for_and_nothing_else(model_file, stack):
-    given = stack[0], fit_normalization(stack)
+    given = stack[0], fit_normalization(stack), None
     maps = drain(iter_segment_plane(given, SegmentOptions(model=model_file)))
     assert set(maps) == {"probability"}
     options = SegmentOptions(model=model_file, cells=True, direction=True)
@@ -48,15 +49,27 @@ def test_plane_gives_what_is_asked_for_and_nothing_else(model_file, stack):
     assert {array.shape for array in maps.values()} == {(32, 40)}
 
 
-def test_part_of_a_file_is_normalized_like_the_whole(model_file, stack, tmp_path):
+@pytest.mark.parametrize("area", [(4, 8, 28, 40), (13, 0, 25, 21)])
+def test_part_of_a_file_is_what_the_whole_gives_there(
+    model_file, stack, tmp_path, area, monkeypatch
+):
+    stack = np.tile(stack, (1, 5, 5))[:, :157, :195]
+    monkeypatch.setattr(areas, "CONTEXT", 60)
     tifffile.imwrite(tmp_path / "em.tif", stack, photometric="minisblack")
-    options = SegmentOptions(model=model_file)
-    normalization = fit_normalization(stack)
-    part = drain(
-        iter_segment_part(tmp_path / "em.tif", options, plane=2, area=(4, 8, 28, 40))
+    options = SegmentOptions(model=model_file, close=False, direction=True)
+    top, left, bottom, right = (side + 40 for side in area)
+    job = iter_segment_part(
+        tmp_path / "em.tif", options, plane=2, area=(top, left, bottom, right)
     )
-    expected = drain(iter_segment_plane((stack[2, 4:28, 8:40], normalization), options))
-    np.testing.assert_allclose(part["probability"], expected["probability"], atol=1e-6)
+    part = drain(job)
+    given = stack[2], fit_normalization(stack), None
+    whole = drain(iter_segment_plane(given, options))
+    for name, found in part.items():
+        expected = whole[name][top:bottom, left:right]
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+    alone = stack[2, top:bottom, left:right], given[1], None
+    alone = drain(iter_segment_plane(alone, options))["probability"]
+    assert np.abs(alone - part["probability"]).max() > 0.01
 
 
 def test_part_is_written_with_the_hash_of_the_model(model_file, stack, tmp_path):
@@ -72,7 +85,13 @@ def test_part_is_written_with_the_hash_of_the_model(model_file, stack, tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("part", "rule"), [({"plane": 3}, "0…2"), ({"area": (0, 9, 5, 9)}, "hold pixels")]
+    ("part", "rule"),
+    [
+        ({"plane": 3}, "0…2"),
+        ({"area": (0, 9, 5, 9)}, "hold pixels"),
+        ({"area": (-5, 0, 5, 9)}, r"got \(-5"),
+        ({"area": (0, 0, 33, 9)}, "of 32 × 40 pixels"),
+    ],
 )
 def test_part_outside_the_file_is_refused(model_file, stack, tmp_path, part, rule):
     tifffile.imwrite(tmp_path / "em.tif", stack, photometric="minisblack")

@@ -6,6 +6,7 @@ from napari.layers import Image
 
 from napari_roteq._images import Area
 from napari_roteq._segment_source import pixel_size_nm, plan_work, source_of
+from roteq_core.areas import CONTEXT
 from roteq_core.normalize import fit_normalization
 
 
@@ -26,6 +27,19 @@ def test_area_is_normalized_like_the_whole_image(stack):
     np.testing.assert_array_equal(plane, stack[0, 2:10, 3:13])
     assert source.shape == (8, 10)
     assert normalization == fit_normalization(stack[0], inverted=True)
+
+
+def test_area_is_read_with_what_counts_around_it(stack):
+    plane = np.tile(stack[0], (40, 40))
+    source = source_of(Image(plane), area=Area(301, 302, 310, 313))
+    read, normalization, keep = source.read_around((), inverted=True)
+    assert normalization.inverted
+    assert min(read.shape) >= 2 * CONTEXT
+    found = read[keep[0] : keep[2], keep[1] : keep[3]]
+    assert (found == plane[301:310, 302:313]).all()
+    whole, _, keep = source_of(Image(plane)).read_around((), inverted=False)
+    assert keep is None
+    assert (whole == plane).all()
 
 
 def test_gray_colors_keep_their_values(stack):
