@@ -203,13 +203,16 @@ def render_cars(
             f"{summarize(table.files)}; use write_car_folder"
         )
     table = replace(table, image_size=image_size or table.image_size)
-    if format == "yolo-obb":
-        table = prepare_yolo_obb(table, class_names)
     contents = {}
-    if sidecar and format in _TEXT_FORMATS:
-        beside = replace(table, delimiter=",")
-        contents[sidecar_path(path)] = render_csv(beside).encode()
-    contents[path] = _render(table, format).encode()
+    try:
+        if format == "yolo-obb":
+            table = prepare_yolo_obb(table, class_names)
+        if sidecar and format in _TEXT_FORMATS:
+            beside = replace(table, delimiter=",")
+            contents[sidecar_path(path)] = render_csv(beside).encode()
+        contents[path] = _render(table, format).encode()
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from error
     return contents
 
 
@@ -270,7 +273,12 @@ def check_output(
         raise ValueError(f"the output {path} must not be the input itself")
     if known_format(format) is not None or like is None:
         return format or format_to_write(path, CarTable())
-    like = Path(like)
-    return format_to_write(
-        path, CarTable(format=detect_format(like.name, read_text(like)))
-    )
+    return format_to_write(path, CarTable(format=_format_of(Path(like))))
+
+
+def _format_of(path: Path) -> Format:
+    text = read_text(path)
+    try:
+        return detect_format(path.name, text)
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from error

@@ -106,6 +106,11 @@ def test_what_cannot_be_written_is_refused_before_the_work(folder, tmp_path):
     assert "the format must be given for a.txt" in refused(
         "orient", folder / "a.png", folder / "all.csv", "-o", text, *finder
     )
+    unknown = tmp_path / "cars.dat"
+    unknown.write_text("hello\n")
+    assert "error: cars.dat: the format must be one of csv" in refused(
+        "orient", folder / "a.png", unknown, "-o", tmp_path / "a.xml", *finder
+    )
     find = ("find-cars", folder / "a.png", *finder, "-o")
     assert "the format must be given for a.txt" in refused(*find, text)
     assert "format must be one of" in refused(*find, text, "--format", "coco")
@@ -145,7 +150,7 @@ def test_cars_without_a_box_are_refused_before_the_model_runs(
     cars, output = tmp_path / "cars.csv", tmp_path / "out.txt"
     write_cars(CarTable((CARS[0], car)), cars)
     said = refused(*orient(folder, cars, output, "--format", format))
-    assert "car 2: " in said
+    assert "out.txt: car 2: " in said
     assert "a box needs length, width and a heading or an axis, " + reason in said
     assert not ran
     assert not output.exists()
