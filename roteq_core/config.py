@@ -38,7 +38,9 @@ def check_options(config: Any) -> None:
         if value is None or isinstance(value, (str, bool, tuple)):
             continue
         low, high = meta.get("low"), meta.get("high")
-        if (low is not None and value < low) or (high is not None and value > high):
+        is_above = low is None or value >= low
+        is_below = high is None or value <= high
+        if not (is_above and is_below):  # NaN is neither
             raise ValueError(f"{name} must lie in [{low}, {high}], got {value!r}")
 
 

@@ -17,6 +17,10 @@ from roteq_core.slices import held_out_slices
 from roteq_core.volumes import open_volume
 
 
+class LabelError(ValueError):
+    """Labels cannot be read as they are, or not in the way that was found out."""
+
+
 @dataclass(frozen=True)
 class MembraneExamples:
     """What to learn from.
@@ -78,7 +82,8 @@ def read_examples(
             sources=(Path(images).name, Path(labels).name),
         )
     except ValueError as error:
-        hint = "" if kind else ". --label-kind says what the labels are"
+        is_unclear = isinstance(error, LabelError) and kind is None
+        hint = ". --label-kind says what the labels are" if is_unclear else ""
         raise ValueError(
             f"cannot train on {images} and {labels}: {error}{hint}"
         ) from error
@@ -102,10 +107,13 @@ def make_examples(
         )
     if ignore is not None and (labels == ignore).all():
         raise ValueError(f"every pixel has the ignored label {ignore}")
-    found = read_labels(labels, kind, ignore=ignore)
+    try:
+        found = read_labels(labels, kind, ignore=ignore)
+    except ValueError as error:
+        raise LabelError(str(error)) from error
     membranes, known = found.membranes, found.known
     if not membranes.any() or not (known & ~membranes).any():
-        raise ValueError(
+        raise LabelError(
             f"the labels in {sources[1]} must show membranes and cells; only values "
             f"{np.unique(labels)[:8].tolist()} were found"
         )

@@ -22,6 +22,8 @@ LARGEST_MEMBRANE_SHARE = 0.4
 # nothing.
 SMALLEST_CONTRAST = 0.05
 
+_AS_LABELS = "score them as labels (--labels, `score_labels`)"
+
 
 @dataclass(frozen=True)
 class Decision:
@@ -137,14 +139,14 @@ def prediction_scale(dtype: np.dtype, lowest: float, highest: float) -> float:
         )
     if dtype.itemsize > 2:
         raise ValueError(
-            f"a prediction of type {dtype} up to {highest:g} looks like labels: "
-            "use score_labels, or give a probability in [0, 1]"
+            f"a prediction of type {dtype} up to {highest:g} looks like labels of "
+            f"cells: {_AS_LABELS}, or give a probability in [0, 1]"
         )
     limit = 255.0 if dtype.itemsize == 1 else 65535.0
     if limit > 255 and highest <= 255:
         raise ValueError(
             f"a 16-bit prediction must use its range, got {lowest:g} to {highest:g}: "
-            "give a probability in [0, 1]"
+            f"{_AS_LABELS} if these are cells, or give a probability in [0, 1]"
         )
     return limit
 

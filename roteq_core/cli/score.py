@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,11 +82,13 @@ def _told_by_recipe(prediction: Path) -> str | None:
 
 
 def _lines(found: Any) -> list[str]:
-    error = found.pixel_error
+    error = f"{found.pixel_error:.4f}   at {found.threshold_pixel:.2f}"
+    if math.isnan(found.pixel_error):
+        error = "none: the truth shows no membranes"
     return [
         f"V-Rand       {found.v_rand:.4f}   at threshold {found.threshold:.2f}",
         f"V-Info       {found.v_info:.4f}   at {found.threshold_info:.2f}",
-        f"pixel error  {error:.4f}   at {found.threshold_pixel:.2f}",
+        f"pixel error  {error}",
     ]
 
 

@@ -103,3 +103,12 @@ def test_mistakes_are_said_in_a_sentence(files, arguments, message):
     said = " ".join(result.stderr.split())
     assert said.startswith("error: ")
     assert message in said
+
+
+def test_without_true_membranes_there_is_no_pixel_error(files, em):
+    whole = np.where(em.cells == 0, em.cells.max() + 1, em.cells)
+    tifffile.imwrite(files / "whole.tif", whole)
+    given = "probability.tif", "whole.tif", "--polarity", "membranes"
+    result = run(files, *given, "--truth-kind", "labels")
+    assert result.exit_code == 0, result.output
+    assert "pixel error  none: the truth shows no membranes" in result.stdout

@@ -13,6 +13,7 @@ from roteq_core.config import SegmentOptions, TrainConfig
         (lambda: TrainConfig(steps=0), r"TrainConfig.steps must lie in \[1, "),
         (lambda: TrainConfig(device="tpu"), "TrainConfig.device must be one of"),
         (lambda: SegmentOptions(threshold=1.5), r"threshold must lie in \[0.0, 1.0\]"),
+        (lambda: SegmentOptions(threshold=float("nan")), "threshold must lie in"),
         (lambda: SegmentOptions(tile=4), r"tile must lie in \[16, 16384\], got 4"),
         (lambda: SegmentOptions(pixel_size_nm=0), "pixel_size_nm must lie in"),
     ],

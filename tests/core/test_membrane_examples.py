@@ -67,6 +67,13 @@ def test_files_that_are_no_labels_are_refused_with_the_way_out(tmp_path, em):
         read_examples(tmp_path / "a.tif", tmp_path / "a.tif")
 
 
+def test_wrong_slices_are_not_blamed_on_the_labels(tmp_path, em):
+    tifffile.imwrite(tmp_path / "a.tif", em.image)
+    tifffile.imwrite(tmp_path / "b.tif", em.cells)
+    with pytest.raises(ValueError, match=r"slices must lie in 0…4, got '20'$"):
+        read_examples(tmp_path / "a.tif", tmp_path / "b.tif", held_out="20")
+
+
 def test_slices_without_labels_are_not_held_out(em):
     labels = em.cells.copy()
     labels[3:] = 0
