@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import re
 
-_OTHER_NAMES = {"turns": "tta", "pixel_size_nm": "pixel-size"}
-_FIELD = re.compile(r"\b(?:SegmentOptions|TrainConfig|MembraneNetConfig)\.(\w+)")
+_OTHER_NAMES = {
+    "turns": "tta",
+    "pixel_size_nm": "pixel-size",
+    "pixel_size_m": "pixel-size",
+    "car_length_px": "car-length",
+    "orient_model": "heading-model",
+}
+_FIELD = re.compile(
+    r"\b(?:SegmentOptions|OrientOptions|FindOptions|TrainConfig|MembraneNetConfig)"
+    r"\.(\w+)"
+)
 _ARGUMENT = re.compile(r"\b(truth_kind|polarity)(=| must)")
 
 

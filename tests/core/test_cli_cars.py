@@ -171,6 +171,37 @@ def test_found_cars_can_be_written_as_text(folder, tmp_path):
     assert len(read_cars(output)) == len(output.read_text().splitlines()) > 0
 
 
+@pytest.mark.parametrize(
+    ("words", "rule"),
+    [
+        (("--copies", 0), "--copies must lie in [1, 64], got 0"),
+        (("--batch", 0), "--batch must lie in [1, 65536], got 0"),
+        (("--car-length", 1), "--car-length must lie in [2, 10000], got 1"),
+        (("--car-length", 3600), "--car-length must be at most 125, the diagonal"),
+        (("--pixel-size", 60), "--pixel-size must lie in [0.0001, 10], got 60"),
+        (("--device", "tpu"), "--device must be one of"),
+    ],
+)
+def test_mistakes_name_the_options_of_orient(folder, tmp_path, words, rule):
+    said = refused(*orient(folder, folder / "all.csv", tmp_path / "a.csv", *words))
+    assert f"error: {rule}" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "rule"),
+    [
+        (("--car-length", 1), "--car-length must lie in [4, 2000], got 1"),
+        (("--pixel-size", 0.01), "--pixel-size must be at least 0.036, or a car of"),
+        (("--threshold", 2), "--threshold must lie in [0.0, 1.0], got 2"),
+        (("--tile", 3), "--tile must lie in [64, 16384], got 3"),
+    ],
+)
+def test_mistakes_name_the_options_of_find_cars(folder, tmp_path, words, rule):
+    output = tmp_path / "a.csv"
+    said = refused("find-cars", folder / "a.png", "-o", output, *words)
+    assert f"error: {rule}" in said
+
+
 def test_numbers_that_may_be_in_other_units_get_a_note(folder, tmp_path):
     output, cars = tmp_path / "a.csv", tmp_path / "cars.csv"
     words = ("--model", folder / "finder.safetensors", "--no-orient")
