@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -85,13 +85,32 @@ def frames_from_files(
         [[car for car in row if not _is_learnt(car)] for row in rows],
     )
     if not frames.count:
-        raise ValueError(
-            f"no car with a heading and a length is in any of the {len(listed)} "
-            f"images; the table names {sorted(by_stem)[:5]}"
-        )
+        raise ValueError(_why_none(frames) or _why_apart(frames, by_stem))
     if every_image:
         return frames
     return frames.take(i for i, row in enumerate(frames.cars) if row)
+
+
+def _why_none(frames: CarFrames) -> str:
+    """Say what the cars of the images lack; empty if there are no cars."""
+    cars = [car for row in frames.doubtful for car in row]
+    counts = {
+        "without heading (heading_cw_from_up_deg)": sum(
+            car.heading_cw_from_up_deg is None for car in cars
+        ),
+        "without length (length_px)": sum(car.length is None for car in cars),
+        "rejected": sum(car.status == REJECTED for car in cars),
+    }
+    found = ", ".join(f"{count} {why}" for why, count in counts.items() if count)
+    rule = "cars to learn from must have a heading and a length and not be rejected"
+    return f"{rule}, got {len(cars)} cars: {found}" if cars else ""
+
+
+def _why_apart(frames: CarFrames, by_stem: Mapping[str, object]) -> str:
+    return (
+        f"no car with a heading and a length is in any of the {len(frames.images)} "
+        f"images; the table names {sorted(by_stem)[:5]}"
+    )
 
 
 def _is_learnt(car: Car) -> bool:

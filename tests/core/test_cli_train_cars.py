@@ -27,6 +27,19 @@ def test_a_model_is_not_written_over_the_data(drawn_frames, command, name):
     assert (folder / name).read_bytes() == before
 
 
+@pytest.mark.parametrize("command", ["train cars", "train finder"])
+def test_what_rows_lack_is_said(drawn_frames, tmp_path, command):
+    folder, table = drawn_frames((64, 64)), tmp_path / "centers.csv"
+    table.write_text("file,cx,cy\nframe_0.png,20,30\nframe_1.png,30,20\n")
+    words = ("--images", folder, "--cars", table, "-o", tmp_path / "m.safetensors")
+    said = refused(*command.split(), *words)
+    assert "must have a heading and a length" in said
+    assert "got 2 cars: 2 without heading (heading_cw_from_up_deg), 2 without" in said
+    assert "the table names" not in said
+    table.write_text("file,cx,cy\nother.png,20,30\n")
+    assert "the table names ['other']" in refused(*command.split(), *words)
+
+
 @pytest.mark.parametrize("option", ["--ship", "--ship-finder"])
 def test_a_shipped_model_is_not_written_over_the_data(split_frames, option):
     table = split_frames / "cars.csv"
