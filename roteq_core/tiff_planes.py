@@ -28,6 +28,8 @@ class TiffPlanes:
         Planes, rows and columns, and colors if there are any.
     dtype : np.dtype
     pixel_size_nm, z_spacing_nm : float or None
+    times : int
+        Time points, whose planes follow each other.
     """
 
     def __init__(self, path: Path):
@@ -49,6 +51,7 @@ class TiffPlanes:
                     self._stored[number] = None
             self.shape = (len(self._places), *plane_shape)
             self.dtype = np.dtype(first.dtype)
+            self.times = dict(zip(first.axes, first.shape, strict=False)).get("T", 1)
             self.pixel_size_nm = tiff_pixel_size(tif)
             self.z_spacing_nm = tiff_z_spacing(tif)
 

@@ -140,6 +140,17 @@ def _open_tiff(path: Path) -> Volume:
         planes.pixel_size_nm,
         planes,
         z_spacing_nm=planes.z_spacing_nm,
+        note=_note_of_times(path, planes.times, depth),
+    )
+
+
+def _note_of_times(path: Path, times: int, planes: int) -> str:
+    """Say that time points are read as slices, which are linked to each other."""
+    if times == 1 or times == planes:
+        return ""
+    return (
+        f"{path} was read with its {times} time points of {planes // times} slices as "
+        f"one stack of {planes}; save a time point alone for cells of its own"
     )
 
 

@@ -367,3 +367,14 @@ def test_plane_beyond_the_stack_is_refused(tmp_path):
     tifffile.imwrite(tmp_path / "a.tif", STACK)
     with pytest.raises(IndexError, match=r"has planes 0…11, got 12"):
         open_volume(tmp_path / "a.tif")[12]
+
+
+def test_time_points_that_become_slices_are_told_of(tmp_path):
+    path = tmp_path / "movie.tif"
+    pixels = np.zeros((2, 3, 8, 9), np.uint8)
+    tifffile.imwrite(path, pixels, imagej=True, metadata={"axes": "TZYX"})
+    volume = open_volume(path)
+    assert volume.shape == (6, 8, 9)
+    assert "2 time points of 3 slices as one stack of 6" in volume.note
+    tifffile.imwrite(path, pixels[0], imagej=True, metadata={"axes": "ZYX"})
+    assert open_volume(path).note == ""
