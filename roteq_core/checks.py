@@ -19,8 +19,18 @@ def check_integers(least: int, **values: int) -> None:
             raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
 
 
+def _check_tensor(name: str, values: object) -> None:
+    """Raise unless values are a tensor."""
+    if not isinstance(values, Tensor):
+        raise ValueError(
+            f"{name} must be a torch tensor (torch.from_numpy makes one of an array), "
+            f"got {type(values).__name__}"
+        )
+
+
 def check_field(field: Tensor) -> None:
     """Raise if a tensor is not a field."""
+    _check_tensor("a field", field)
     if field.ndim != 5 or field.shape[2] != 2:
         raise ValueError(
             f"a field must have shape (B, C, 2, H, W), got {tuple(field.shape)}"
@@ -30,6 +40,7 @@ def check_field(field: Tensor) -> None:
 
 def check_responses(responses: Tensor) -> None:
     """Raise if a tensor does not hold responses at R orientations."""
+    _check_tensor("responses", responses)
     if responses.ndim != 5 or not responses.shape[2]:
         raise ValueError(
             "responses must have shape (B, C, R, H, W) with R >= 1, got "
@@ -45,6 +56,7 @@ def _check_floats(name: str, values: Tensor) -> None:
 
 def check_filters(weight: Tensor, taps: int) -> None:
     """Raise unless filters (F, C, 1 or 2, k, k) have the taps that are turned."""
+    _check_tensor("filters", weight)
     square = weight.ndim == 5 and weight.shape[3] == weight.shape[4]
     if not square or weight.shape[2] not in (1, 2):
         raise ValueError(
@@ -60,6 +72,7 @@ def check_filters(weight: Tensor, taps: int) -> None:
 
 def check_conv_input(x: Tensor, weight: Tensor, padding: int) -> None:
     """Raise unless filters (F, C, 1 or 2, k, k) can be applied to x."""
+    _check_tensor("input", x)
     _, maps, parts, kernel_size, _ = weight.shape
     rule = "(B, C, 2, H, W), a field" if parts == 2 else "(B, C, H, W), an image"
     if x.ndim != 3 + parts or (parts == 2 and x.shape[2] != 2):

@@ -1,9 +1,17 @@
 """What is refused; each layer's own rules are in test_layers.py."""
 
+import numpy as np
 import pytest
 import torch
 
-from roteq_core.checks import check_at_least_one, check_filters, check_integers
+from roteq_core.checks import (
+    check_at_least_one,
+    check_conv_input,
+    check_field,
+    check_filters,
+    check_integers,
+    check_responses,
+)
 
 
 @pytest.mark.parametrize("value", [0, -1, 1.0, True, None, "1", (1, 1)], ids=repr)
@@ -16,6 +24,21 @@ def test_integers_may_start_elsewhere():
     check_integers(0, padding=0)
     with pytest.raises(ValueError, match="padding must be an integer >= 0, got -1"):
         check_integers(0, padding=-1)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        check_field,
+        check_responses,
+        lambda x: check_filters(x, 25),
+        lambda x: check_conv_input(x, torch.zeros(3, 2, 2, 5, 5), 2),
+    ],
+)
+@pytest.mark.parametrize("values", [np.zeros((1, 2, 2, 5, 5)), [0.0], None])
+def test_only_tensors_are_taken(check, values):
+    with pytest.raises(ValueError, match=rf"tensor .* got {type(values).__name__}$"):
+        check(values)
 
 
 def test_filters_have_the_taps_that_are_turned():
