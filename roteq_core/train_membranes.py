@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from roteq_core.card import find_model, read_card
+from roteq_core.card import check_model_output, find_model, read_card
 from roteq_core.card_text import CardText
 from roteq_core.config import TrainConfig
 from roteq_core.device import choose_device
@@ -62,8 +62,7 @@ def iter_train_membranes(
         A model to start from; its network is taken instead of `network`.
     """
     output = Path(output)
-    if output.suffix != ".safetensors":
-        raise ValueError(f"a model file must end in .safetensors, got {output}")
+    check_model_output(output)
     card = card or CardText(output.stem)
     start: dict[str, Tensor] | None = None
     if start_from is not None:
