@@ -46,7 +46,8 @@ class Degradation:
         Pixels are so many times larger than the model's, and the user says so.
     turn : float
         Radians by which the image is turned; the result is turned back. Between quarter
-        turns the corners of what a user then has are black.
+        turns the corners of what a user then has are black, and a rim of about two
+        pixels is missing, which is not scored.
     is_padded : bool
         Whether the change puts a frame around the image, cut off from the result.
     """
@@ -176,12 +177,13 @@ def iter_robustness(
             if worse.is_padded:
                 found = _unframed(found, images.shape[1:])
             planes.append(_upright(found, copy, images.shape[1:]))
+        known, unknown = _where_shown(truth, ignore, copy)
         score = score_stack(
             np.stack(planes),
-            truth,
+            known,
             polarity="membranes",
             truth_kind=truth_kind,
-            ignore=ignore,
+            ignore=unknown,
         )
         rows.append(
             {
@@ -196,8 +198,29 @@ def iter_robustness(
 
 def _turned(plane: np.ndarray, copy: TurnedCopy) -> np.ndarray:
     """Turn a plane; what is not wholly image is black."""
-    whole = copy.forward(np.ones_like(plane)) > 1 - 1e-4
-    return np.where(whole, copy.forward(plane), _BLACK)
+    return np.where(_is_shown(copy, plane.shape), copy.forward(plane), _BLACK)
+
+
+def _is_shown(copy: TurnedCopy, shape: tuple[int, ...]) -> np.ndarray:
+    """Which pixels of the copy are read from pixels of the image alone."""
+    return copy.forward(np.ones(shape, np.float32)) > 1 - 1e-4
+
+
+def _where_shown(
+    truth: np.ndarray, ignore: int | None, copy: TurnedCopy
+) -> tuple[np.ndarray, int | None]:
+    """Leave out what a turned image does not show: a rim of about two pixels.
+
+    Gives the truth and the value of it that is to be ignored.
+    """
+    if not copy.angle % (math.pi / 2):
+        return truth, ignore
+    shape = truth.shape[1:]
+    shown = _is_shown(copy, shape).astype(np.float32)
+    nothing = np.zeros_like(shown)
+    back = copy.backward(np.stack([shown, nothing, nothing]), shape)[0]
+    ignore = -1 if ignore is None else ignore
+    return np.where(back > 1 - 1e-4, truth.astype(np.int64), ignore), ignore
 
 
 def _unframed(probability: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -8,7 +10,8 @@ from roteq_core.cli.main import app
 from roteq_core.config import SegmentOptions
 from roteq_core.jobs import drain
 from roteq_core.model import with_card
-from roteq_core.robustness import DEGRADATIONS, iter_robustness
+from roteq_core.robustness import DEGRADATIONS, _where_shown, iter_robustness
+from roteq_core.turned import TurnedCopy
 
 BY_NAME = {d.name: d for d in DEGRADATIONS}
 CPU = SegmentOptions(device="cpu")
@@ -104,3 +107,19 @@ def test_command_names_the_rows_that_it_leaves_out(tmp_path, em, tiny_model):
     said = " ".join(result.stderr.split())
     assert "left out, because tiny does not know its pixel size" in said
     assert "pixels twice as large, told" in said
+
+
+@pytest.mark.parametrize("degrees", [0, 37, 90])
+def test_what_a_turned_image_does_not_show_is_not_scored(degrees):
+    truth = np.random.default_rng(0).random((2, 60, 50)) > 0.5
+    copy = TurnedCopy(math.radians(degrees), mirrored=False)
+    known, ignore = _where_shown(truth, None, copy)
+    assert known.shape == truth.shape
+    if degrees % 90 == 0:
+        assert ignore is None
+        assert known is truth
+        return
+    left_out = known == ignore
+    assert left_out[:, 0].all()
+    assert not left_out[:, 4:-4, 4:-4].any()
+    assert (known[~left_out] == truth[~left_out]).all()
