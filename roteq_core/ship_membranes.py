@@ -43,6 +43,9 @@ RECIPES: dict[int, tuple[TrainConfig, ...]] = {
         replace(_FIRST, steps=4750),
         replace(_LAST, steps=3000, seed=12, epoch_steps=500),
         replace(_TURNED, steps=2400, seed=32, epoch_steps=400),
+        replace(
+            _TURNED, steps=3000, seed=42, epoch_steps=500, learning_rate=4e-3, exact=0.1
+        ),
     ),
     3: (
         replace(_FIRST, steps=1600, seed=3),
