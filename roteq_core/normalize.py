@@ -26,15 +26,15 @@ class Normalization:
         Fitted to an image; the center becomes 0, so that zero padding is neutral.
     inverted : bool
         Whether bright and dark change places.
-    has_fill : bool
-        Whether large areas of one value at the border were put around the image, as
-        when slices are aligned; see `find_fill`. Drawings may be all such areas.
+    skips_fill : bool
+        Whether large areas of one value at the border, if there are any, are no part of
+        the image; see `find_fill`. In drawings they are.
     """
 
     center: float
     spread: float
     inverted: bool = False
-    has_fill: bool = False
+    skips_fill: bool = False
 
     def apply(self, image: np.ndarray) -> np.ndarray:
         """Give the image as float32, clipped to ±5 spreads.
@@ -50,7 +50,7 @@ class Normalization:
 
     def outside(self, image: np.ndarray) -> np.ndarray | None:
         """Where a raw image (..., H, W) is fill, and so no image; None if nowhere."""
-        if not self.has_fill:
+        if not self.skips_fill:
             return None
         filled = find_fill(image)
         return filled if filled.any() else None
@@ -71,7 +71,7 @@ def fit_normalization(image: Any, *, inverted: bool = False) -> Normalization:
         out.
     """
     planes = _sample(image)
-    fill, sample = _without_fill(planes)
+    skips_fill, sample = _without_fill(planes)
     if sample.size == 0:
         raise ValueError("cannot normalize an empty image")
     if not np.isfinite(sample).all():
@@ -84,7 +84,7 @@ def fit_normalization(image: Any, *, inverted: bool = False) -> Normalization:
     spread = (high - low) / 3.29
     if not spread > 0:
         spread = float(np.std(sample)) or 1.0
-    return Normalization(float(center), float(spread), inverted, fill)
+    return Normalization(float(center), float(spread), inverted, skips_fill)
 
 
 def _without_fill(planes: list[np.ndarray]) -> tuple[bool, np.ndarray]:

@@ -79,7 +79,7 @@ def test_recipe_holds_plain_values():
         "center": 1.0,
         "spread": 2.0,
         "inverted": True,
-        "has_fill": False,
+        "skips_fill": False,
     }
 
 
