@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +17,7 @@ from napari_roteq._recipes import Recipe
 from napari_roteq._segment_source import Work, path_of
 from napari_roteq._session import ModelChoice
 from napari_roteq._vector_drawing import draw_vectors
-from roteq_core.field_layers import FieldLayer, FieldOptions, LayerField
+from roteq_core.field_layers import FieldLayer, FieldOptions, LayerField, vectors_within
 
 ROLE = "vector field"
 _WIDER = 1.4  # than usual: fields are drawn over busy images
@@ -148,13 +148,18 @@ class FieldResults:
             self.store.strong(place, number),
         )
         first, step = np.array(self.store.first), np.array(self.store.step)
-        area = field_area(view.area, first, step, field.shape[1:])
-        if area is None:
+        start, stop = vectors_within(
+            astuple(view.area), self.store.first, self.store.step, field.shape[1:]
+        )
+        if not (start < stop).all():
             thinned = Thinned(np.zeros((0, 2)), np.zeros((0, 2)), float(step.mean()))
         else:
             thinned = thin_field(
                 field,
-                View(area, view.zoom * float(step.mean())),
+                View(
+                    Area(*start.tolist(), *stop.tolist()),
+                    view.zoom * float(step.mean()),
+                ),
                 limit=limit,
                 gate=style.gate * strong,
                 closest=style.spacing,
@@ -209,27 +214,6 @@ class FieldResults:
         work = replace(self.work, focus=index)
         path = path_of(self.image)
         return make_recipe(path, work, self.options, self.model, number)
-
-
-def field_area(
-    area: Area, first: np.ndarray, step: np.ndarray, shape: tuple[int, ...]
-) -> Area | None:
-    """Give the vectors whose places lie in an area of pixels; None if there is none.
-
-    Parameters
-    ----------
-    area : Area
-        In pixels of the image.
-    first, step : arrays of shape (2,)
-        Where the first vector lies, and pixels between vectors.
-    shape : (int, int)
-        Rows and columns of vectors.
-    """
-    low = np.array([area.top, area.left]) - 0.5
-    high = np.array([area.bottom, area.right]) - 0.5
-    start = np.maximum(np.ceil((low - first) / step), 0).astype(int)
-    stop = np.minimum(np.floor((high - first) / step) + 1, shape).astype(int)
-    return Area(*start.tolist(), *stop.tolist()) if (start < stop).all() else None
 
 
 def _no_longer(vectors: np.ndarray, limit: float) -> np.ndarray:

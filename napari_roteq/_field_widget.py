@@ -13,7 +13,7 @@ from napari_roteq._errors import JobError, explain_exception
 from napari_roteq._field_filters import FieldFilters
 from napari_roteq._field_form import FieldForm
 from napari_roteq._field_results import Drawing, FieldResults, FieldStyle
-from napari_roteq._field_source import reader
+from napari_roteq._field_source import reader_around
 from napari_roteq._field_turning import Turning
 from napari_roteq._job_bar import leave_to_the_bar
 from napari_roteq._jobs import run_in_thread, run_planes
@@ -149,7 +149,7 @@ class FieldWidget(JobWidget):
         self._session.log(results.recipe(number, work.focus))
         job = run_planes(
             "roteq_core.fields:iter_field",
-            reader(work.source, model, inverted=options.inverted),
+            reader_around(work.source, model, inverted=options.inverted),
             work.indices,
             options,
             filters=results.store.wanted(work.source.shape, number),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -57,16 +57,20 @@ class Source:
     def read_around(
         self, index: Index, *, inverted: bool
     ) -> tuple[np.ndarray, Normalization, tuple[int, int, int, int] | None]:
-        """Read a plane with what counts around the area, and where the area is in it.
+        """Read a plane with what counts around the area; see `around`."""
+        area, keep = self.around()
+        plane = _gray(self.planes.read(index, area))
+        return plane, replace(self._statistics, inverted=inverted), keep
+
+    def around(self) -> tuple[Area | None, tuple[int, int, int, int] | None]:
+        """What must be read for the area, and where the area is in that.
 
         See `with_context`; the whole plane has nothing around it.
         """
         if self.area is None:
-            return *self.read(index, inverted=inverted), None
-        area = self.area.top, self.area.left, self.area.bottom, self.area.right
-        read, keep = with_context(area, self.planes.whole.shape)
-        plane = _gray(self.planes.read(index, Area(*read)))
-        return plane, replace(self._statistics, inverted=inverted), keep
+            return None, None
+        read, keep = with_context(astuple(self.area), self.planes.whole.shape)
+        return Area(*read), keep
 
     @cached_property
     def _statistics(self) -> Normalization:

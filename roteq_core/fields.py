@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from roteq_core.areas import Area, check_area
+from roteq_core.areas import Area, check_area, with_context
 from roteq_core.car_sizes import DEFAULT_LENGTH_PX
 from roteq_core.card import ModelCard, file_hash, find_model
 from roteq_core.device import choose_device
@@ -41,6 +41,8 @@ from roteq_core.tasks.car_crops import CAR_LENGTH, image_maps
 from roteq_core.tasks.car_scenes import FINDER_LENGTH, normalize_scene
 from roteq_core.volumes import open_volume
 
+#: A raw plane, how its whole image is normalized, and the part of it to keep.
+GivenPlane = tuple[np.ndarray, Normalization, Area | None]
 #: Tasks whose models are told the length of cars and look at colors.
 CAR_TASKS = ("cars", "car-finder")
 
@@ -94,7 +96,7 @@ def network_input(
 
 
 def iter_field(
-    given: tuple[np.ndarray, Normalization],
+    given: GivenPlane,
     options: FieldOptions,
     *,
     filters: Sequence[int] | None = None,
@@ -103,31 +105,33 @@ def iter_field(
 
     Parameters
     ----------
-    given : array of shape (H, W) or (H, W, 3), Normalization
-        The raw plane, and how its whole image is normalized; models of cars take
-        colors and normalize what they are given themselves.
+    given : array of shape (H, W) or (H, W, 3), Normalization, Area or None
+        The raw plane, how its whole image is normalized, and the part to keep (see
+        `with_context`); models of cars take colors and normalize what they are given
+        themselves.
     options : FieldOptions
     filters : sequence of int, optional
         Which filters of the layer; all if not given.
     """
-    plane, _ = given
+    plane, normalization, keep = given
     yield Report(0, 0, "loading the model")
     model = warm_model(options.model)
     device = choose_device(options.device)
     network, layer = chosen_network(model.to(device), options)
-    seen = network_input(model.card, network, given, options)
+    seen = network_input(model.card, network, (plane, normalization), options)
     wanted = _check_filters(filters, layer)
     field, first = yield from iter_network_field(
         network, layer, seen, wanted, tile=options.tile, device=device
     )
     # Pixels of the plane for each pixel that the network sees, along both axes.
     rows, columns = (a / b for a, b in zip(plane.shape, seen.shape[1:], strict=False))
-    return LayerField(
+    found = LayerField(
         field,
         wanted,
         ((first[0] + 0.5) * rows - 0.5, (first[1] + 0.5) * columns - 0.5),
         (layer.stride * rows, layer.stride * columns),
     )
+    return found if keep is None else found.within(keep)
 
 
 def iter_field_part(
@@ -148,11 +152,12 @@ def iter_field_part(
     plane : int
         Which plane, counted from 0 through all leading axes.
     area : (int, int, int, int), optional
-        Top, left, bottom and right of the part.
+        Top, left, bottom and right of the part. What lies around it counts, as it does
+        on the whole plane.
     filters : sequence of int, optional
         Which filters of the layer; all if not given.
     """
-    given = read_part(source, options, plane=plane, area=area)
+    given = _read_around(source, options, plane, area)
     return (yield from iter_field(given, options, filters=filters))
 
 
@@ -168,21 +173,41 @@ def read_part(
     Gray, (H, W); in color, (H, W, 3), if the model looks at colors and the file is one
     picture that has them.
     """
+    whole, normalization = _read_plane(source, options, plane)
+    if area is None:
+        return whole, normalization
+    check_area(area, whole.shape)
+    return _cut(whole, area), normalization
+
+
+def _read_around(
+    source: Path | str, options: FieldOptions, plane: int, area: Area | None
+) -> GivenPlane:
+    """Read a plane, or a part of it with what counts around it."""
+    whole, normalization = _read_plane(source, options, plane)
+    if area is None:
+        return whole, normalization, None
+    check_area(area, whole.shape)
+    read, keep = with_context(area, whole.shape)
+    return _cut(whole, read), normalization, keep
+
+
+def _read_plane(
+    source: Path | str, options: FieldOptions, plane: int
+) -> tuple[np.ndarray, Normalization]:
     if _wants_colors(options) and Path(source).is_file():
         picture = read_image(source)
         if picture.ndim == 3 and picture.shape[-1] in (3, 4) and plane == 0:
-            top, left, bottom, right = area or (0, 0, *picture.shape[:2])
-            check_area((top, left, bottom, right), picture.shape)
-            part = picture[top:bottom, left:right, :3]
-            return part, Normalization(0.0, 1.0, options.inverted)
+            return picture[..., :3], Normalization(0.0, 1.0, options.inverted)
     volume = open_volume(source)
     if not 0 <= plane < len(volume):
         raise ValueError(f"plane must lie in 0…{len(volume) - 1}, got {plane}")
-    top, left, bottom, right = area or (0, 0, *volume.shape[1:])
-    check_area((top, left, bottom, right), volume.shape[1:])
-    part = volume[plane][top:bottom, left:right]
-    normalization = fit_normalization(volume, inverted=options.inverted)
-    return part, normalization
+    return volume[plane], fit_normalization(volume, inverted=options.inverted)
+
+
+def _cut(plane: np.ndarray, area: Area) -> np.ndarray:
+    top, left, bottom, right = area
+    return plane[top:bottom, left:right]
 
 
 def iter_field_file(

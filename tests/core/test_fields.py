@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 import tifffile
@@ -41,7 +43,7 @@ def cars_file(tmp_path_factory):
 
 
 def test_field_of_a_strided_layer_lies_between_the_pixels(plane, options):
-    given = plane, fit_normalization(plane)
+    given = plane, fit_normalization(plane), None
     found = drain(iter_field(given, options))
     assert found.field.shape == (2, 2, 32, 40)
     assert found.field.dtype == np.float32
@@ -52,7 +54,9 @@ def test_field_of_a_strided_layer_lies_between_the_pixels(plane, options):
 
 def test_field_is_placed_in_pixels_of_the_plane_whatever_the_zoom(plane, options):
     coarse = FieldOptions(model=options.model, layer="blocks.1", pixel_size_nm=8.0)
-    found = drain(iter_field((plane, fit_normalization(plane)), coarse, filters=[1]))
+    found = drain(
+        iter_field((plane, fit_normalization(plane), None), coarse, filters=[1])
+    )
     assert found.field.shape == (1, 2, 64, 80)  # twice as many pixels, stride 2
     assert found.first == (0.0, 0.0)
     assert found.step == (1.0, 1.0)
@@ -61,28 +65,34 @@ def test_field_is_placed_in_pixels_of_the_plane_whatever_the_zoom(plane, options
 def test_quarter_turn_of_the_plane_turns_the_field(plane, options):
     square = plane[:, :64]
     normalization = fit_normalization(square)
-    upright = drain(iter_field((square, normalization), options)).field
-    turned = drain(iter_field((np.rot90(square, -1), normalization), options)).field
+    upright = drain(iter_field((square, normalization, None), options)).field
+    around = np.rot90(square, -1), normalization, None
+    turned = drain(iter_field(around, options)).field
     u, v = (np.rot90(part, -1, (1, 2)) for part in upright.swapaxes(0, 1))
     np.testing.assert_allclose(turned[:, 0], -v, atol=1e-4)
     np.testing.assert_allclose(turned[:, 1], u, atol=1e-4)
 
 
-def test_part_of_a_file_is_normalized_like_the_whole(plane, options, tmp_path):
-    stack = np.stack([plane, 255 - plane])
+def test_part_of_a_file_has_the_vectors_of_the_whole(options, tmp_path):
+    rng = np.random.default_rng(3)
+    stack = rng.integers(0, 255, (2, 150, 330), dtype=np.uint8)
+    stack[0] //= 3  # the part is normalized like the whole file
     tifffile.imwrite(tmp_path / "em.tif", stack, photometric="minisblack")
-    job = iter_field_part(
-        tmp_path / "em.tif", options, plane=1, area=(8, 16, 56, 80), filters=[0]
-    )
-    found = drain(job)
-    given = stack[1, 8:56, 16:80], fit_normalization(stack)
-    expected = drain(iter_field(given, options, filters=[0]))
-    np.testing.assert_array_equal(found.field, expected.field)
+    read = partial(iter_field_part, tmp_path / "em.tif", options, plane=1, filters=[0])
+    whole, part = drain(read()), drain(read(area=(7, 290, 56, 330)))
+    assert part.step == whole.step
+    assert part.field.shape[2:] == (25, 21)  # those on the rim are in it
+    moved = np.array([7, 290]) + part.first - whole.first
+    row, column = (moved / part.step).astype(int).tolist()
+    np.testing.assert_array_equal(moved, np.array([row, column]) * part.step)
+    height, width = part.field.shape[2:]
+    expected = whole.field[:, :, row : row + height, column : column + width]
+    np.testing.assert_allclose(part.field, expected, atol=1e-5)
 
 
 def test_member_of_an_ensemble_is_chosen(cars_file):
     plane = np.random.default_rng(1).random((90, 90), np.float32)
-    given = plane, Normalization(0.5, 0.3)
+    given = plane, Normalization(0.5, 0.3), None
     fields = [
         drain(iter_field(given, FieldOptions(model=str(cars_file), member=member)))
         for member in (0, 1)
@@ -98,13 +108,15 @@ def test_models_that_look_at_colors_get_them(cars_file, tmp_path):
     picture = np.random.default_rng(2).integers(0, 255, (90, 100, 3), dtype=np.uint8)
     imageio.imwrite(tmp_path / "scene.png", picture)
     options = FieldOptions(model=str(cars_file), layer="blocks.0", car_length_px=28.0)
-    colored = drain(iter_field((picture, Normalization(0, 1)), options))
+    colored = drain(iter_field((picture, Normalization(0, 1), None), options))
     job = iter_field_part(tmp_path / "scene.png", options, area=(0, 0, 90, 100))
     np.testing.assert_array_equal(drain(job).field, colored.field)
-    swapped = drain(iter_field((picture[..., ::-1], Normalization(0, 1)), options))
+    swapped = drain(
+        iter_field((picture[..., ::-1], Normalization(0, 1), None), options)
+    )
     assert not np.allclose(swapped.field, colored.field)
     gray = picture.mean(-1)
-    found = drain(iter_field((gray, Normalization(0, 1)), options))
+    found = drain(iter_field((gray, Normalization(0, 1), None), options))
     assert found.field.shape == colored.field.shape
 
 
@@ -148,4 +160,4 @@ def test_wrong_wishes_are_refused(plane, options, tmp_path, changes, message):
 
 def test_colors_are_refused_by_the_job_itself(options):
     with pytest.raises(ValueError, match=r"a plane must have shape \(H, W\)"):
-        drain(iter_field((np.zeros((3, 8, 8)), Normalization(0, 1)), options))
+        drain(iter_field((np.zeros((3, 8, 8)), Normalization(0, 1), None), options))

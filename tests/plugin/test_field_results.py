@@ -4,7 +4,7 @@ from napari.components import ViewerModel
 from napari.layers import Image
 
 from napari_roteq._detail import View
-from napari_roteq._field_results import FieldResults, FieldStyle, field_area
+from napari_roteq._field_results import FieldResults, FieldStyle
 from napari_roteq._images import Area
 from napari_roteq._layers import METADATA
 from napari_roteq._segment_source import Work, source_of
@@ -108,17 +108,3 @@ def test_area_has_vectors_of_its_own_plane_only(image, membrane_model):
     drawing = results.choose((1,), 0, View(Area(0, 0, 16, 32)), ALL, 10_000)
     layer = results.show(viewer, drawing)
     np.testing.assert_allclose(layer.translate, (50, 32, 16))
-
-
-@pytest.mark.parametrize(
-    ("area", "expected"),
-    [
-        (Area(0, 0, 32, 40), Area(0, 0, 8, 10)),
-        (Area(3, 3, 7, 7), Area(1, 1, 2, 2)),
-        (Area(-50, -50, 2, 3), Area(0, 0, 1, 1)),
-        (Area(3, 0, 5, 40), None),
-    ],
-)
-def test_area_of_pixels_becomes_an_area_of_vectors(area, expected):
-    first, step = np.array([1.5, 1.5]), np.array([4.0, 4.0])
-    assert field_area(area, first, step, (8, 10)) == expected
