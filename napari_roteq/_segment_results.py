@@ -207,10 +207,16 @@ class Results:
         """Give a cell the same number in every slice; a job for a thread."""
         indices = list(np.ndindex(self._lead))
         raw = (np.asarray(self.cells[index]) for index in indices)
-        for count, plane in enumerate(iter_link_slices(raw)):
+        linked = iter_link_slices(raw, depth=self._depth)
+        for count, plane in enumerate(linked):
             self.cells[(*indices[count], ...)] = plane
             yield Report(count + 1, len(indices), "linking cells through the stack")
         self.is_linked = True
+
+    @property
+    def _depth(self) -> int | None:
+        """Slices of each time point; None where all planes are one stack."""
+        return self._lead[-1] if len(self._lead) > 1 and self._lead[-1] > 1 else None
 
     @property
     def can_link(self) -> bool:

@@ -44,6 +44,7 @@ def iter_link_slices(
     min_overlap: float = DEFAULT_MIN_OVERLAP,
     look_back: int = DEFAULT_LOOK_BACK,
     branches: bool = False,
+    depth: int | None = None,
 ) -> Iterator[np.ndarray]:
     """Link slices as they come, in bounded memory.
 
@@ -64,6 +65,9 @@ def iter_link_slices(
     branches : bool
         Whether a cell left over that lies within a cell of the slice before takes its
         label too. That follows branching neurons, but spreads wrong joins.
+    depth : int, optional
+        Slices of a stack where several follow each other, such as time points: no label
+        goes on from one to the next.
 
     Yields
     ------
@@ -74,9 +78,13 @@ def iter_link_slices(
         raise ValueError(f"min_overlap must lie in (0, 1], got {min_overlap}")
     if look_back < 1:
         raise ValueError(f"look_back must be at least 1, got {look_back}")
+    if depth is not None and depth < 1:
+        raise ValueError(f"depth must be at least 1, got {depth}")
     recent: deque[np.ndarray] = deque(maxlen=look_back)
     highest = 0
-    for plane in planes:
+    for z, plane in enumerate(planes):
+        if depth is not None and z % depth == 0:
+            recent.clear()
         cells, index = np.unique(plane, return_inverse=True)
         compact = index.reshape(plane.shape) + (0 if cells[0] == 0 else 1)
         labels = np.zeros(int(compact.max()) + 1, np.int64)

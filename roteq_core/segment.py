@@ -24,7 +24,7 @@ from roteq_core.resample import resample, scaled_shape
 from roteq_core.segment_outputs import check_outputs, open_outputs, output_paths
 from roteq_core.tasks.membranes import axis_angle, membrane_maps
 from roteq_core.turned import turned_copies
-from roteq_core.volumes import open_volume
+from roteq_core.volumes import Volume, open_volume
 from roteq_core.walls import iter_close_walls
 
 # Pixel sizes further from the model's are a mistake, such as a wrong unit.
@@ -81,7 +81,12 @@ class Segmenter:
 
     def normalization(self, volume: Any) -> Normalization:
         """Fit to a whole image or stack."""
-        return fit_normalization(volume, inverted=self.options.inverted)
+        try:
+            return fit_normalization(volume, inverted=self.options.inverted)
+        except ValueError as error:
+            if isinstance(volume, Volume):
+                raise ValueError(f"{volume.path}: {error}") from error
+            raise
 
     def recipe(self, **more: Any) -> dict[str, Any]:
         """Give what made a result: model, its hash, options, version."""
@@ -248,7 +253,7 @@ def iter_segment_file(
     }
     cells: list[np.ndarray] = []
     with open_outputs(paths, len(volume), **about) as writers:
-        linked = iter_link_slices(_drip(cells))
+        linked = iter_link_slices(_drip(cells), depth=volume.depth)
         for item in iter_segment_planes(segmenter, volume):
             if isinstance(item, Report):
                 yield item

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import math
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +32,11 @@ class TiffPlanes:
     dtype : np.dtype
     pixel_size_nm, z_spacing_nm : float or None
     times : int
-        Time points, whose planes follow each other.
+        Time points, whose planes follow each other; 1 where they do not.
+    is_cut_off : bool
+        Whether more pages may have followed, beyond the end of the file.
+    lead : tuple of int
+        Sizes of the axes that planes are counted through.
     """
 
     def __init__(self, path: Path):
@@ -49,9 +56,15 @@ class TiffPlanes:
                     self._stored[number] = self._mapped(number, (count, *plane_shape))
                 elif len(series.pages) != count:
                     self._stored[number] = None
+                is_mapped = self._stored.get(number) is not None
+                _check_pages(series, is_mapped=is_mapped)
+            self.is_cut_off = _is_cut_off(tif)
             self.shape = (len(self._places), *plane_shape)
             self.dtype = np.dtype(first.dtype)
-            self.times = dict(zip(first.axes, first.shape, strict=False)).get("T", 1)
+            is_one = len(self._places) == _planes_of(first.shape, first.axes, path)[0]
+            lead = first.shape[: len(first.shape) - len(plane_shape)]
+            self.lead = tuple(lead) if is_one else (len(self._places),)
+            self.times = lead[0] if is_one and first.axes[0] == "T" else 1
             self.pixel_size_nm = tiff_pixel_size(tif)
             self.z_spacing_nm = tiff_z_spacing(tif)
 
@@ -89,6 +102,39 @@ class TiffPlanes:
     def __del__(self) -> None:
         if getattr(self, "_file", None) is not None:
             self._file.close()  # type: ignore[union-attr]
+
+
+def _check_pages(series: tifffile.TiffPageSeries, *, is_mapped: bool) -> None:
+    """Refuse a file that ends before the last of the pages it says it has."""
+    page: Any = series.keyframe
+    said = json.loads(page.shaped_description)["shape"] if page.is_shaped else []
+    if math.prod(said) > series.size:
+        raise OSError(
+            f"the file is cut off: it says that its shape is {tuple(said)}, and has "
+            f"{series.shape}"
+        )
+    if is_mapped:
+        return  # the pixels follow each other, whatever pages there are
+    count = len(series.pages)
+    try:
+        is_whole = series.pages[count - 1] is not None
+    except IndexError:
+        is_whole = False
+    if not is_whole or count * page.size < series.size:
+        raise OSError(f"the file is cut off: it lacks pages of {series.shape}")
+
+
+def _is_cut_off(tif: tifffile.TiffFile) -> bool:
+    """Whether the last page points to another that lies beyond the end of the file."""
+    last: Any = tif.pages[-1]
+    layout, file = tif.tiff, tif.filehandle
+    file.seek(last.offset)
+    tags = struct.unpack(layout.tagnoformat, file.read(layout.tagnosize))[0]
+    file.seek(last.offset + layout.tagnosize + tags * layout.tagsize)
+    following = file.read(layout.offsetsize)
+    if len(following) < layout.offsetsize:
+        return True
+    return bool(struct.unpack(layout.offsetformat, following)[0] >= file.size)
 
 
 def _planes_of(

@@ -28,8 +28,9 @@ _ZARR_FILES = ("zarr.json", ".zarray", ".zgroup")
 class Volume:
     """Planes of an image file, a folder or a Zarr array.
 
-    Indexing gives a plane: ``volume[3]`` is an array (H, W). `note` says what a person
-    may not expect of how the files were read.
+    Indexing gives a plane: ``volume[3]`` is an array (H, W). `depth` are the planes of
+    each stack where several follow each other, as time points do. `note` says what a
+    person may not expect of how the files were read.
     """
 
     path: Path
@@ -39,6 +40,7 @@ class Volume:
     _read: Callable[[int], Any] = field(default=None, repr=False)  # type: ignore[assignment]
     z_spacing_nm: float | None = None
     note: str = ""
+    depth: int | None = None
 
     def __post_init__(self) -> None:
         if min(self.shape) < 1:
@@ -140,18 +142,34 @@ def _open_tiff(path: Path) -> Volume:
         planes.pixel_size_nm,
         planes,
         z_spacing_nm=planes.z_spacing_nm,
-        note=_note_of_times(path, planes.times, depth),
+        **_stacks_of(path, planes.lead, planes.times, is_cut_off=planes.is_cut_off),
     )
 
 
-def _note_of_times(path: Path, times: int, planes: int) -> str:
-    """Say that time points are read as slices, which are linked to each other."""
-    if times == 1 or times == planes:
-        return ""
-    return (
-        f"{path} was read with its {times} time points of {planes // times} slices as "
-        f"one stack of {planes}; save a time point alone for cells of its own"
+def _stacks_of(
+    path: Path, lead: tuple[int, ...], times: int, *, is_cut_off: bool = False
+) -> dict[str, Any]:
+    """Give the depth of each time point, and a note; nothing if all is one stack.
+
+    Time points of one plane each are slices: many writers call them so. `lead` are the
+    sizes before rows and columns.
+    """
+    planes = int(np.prod(lead, dtype=int))
+    if is_cut_off:
+        return {"note": f"{path} may be cut off: {planes} planes of it can be read"}
+    named = [n for n in lead if n > 1]
+    if times == 1 and len(named) > 1:
+        sizes = " × ".join(map(str, named))
+        note = f"{path} was read with its {sizes} planes as one stack of {planes}"
+        return {"note": note}
+    if times in (1, planes):
+        return {}
+    depth = planes // times
+    note = (
+        f"{path} was read with its {times} time points of {depth} slices one after the "
+        f"other, {planes} in all; cells are linked within each"
     )
+    return {"depth": depth, "note": note}
 
 
 def _natural(path: Path) -> list[tuple[int, str]]:
@@ -211,14 +229,16 @@ def _open_zarr(path: Path) -> Volume:
         node = zarr.open(path, mode="r")
     except Exception as error:  # zarr raises many kinds
         raise ValueError(f"cannot read the Zarr {path}: {error}") from error
-    pixel_size, spacing, channels = None, None, 1
+    pixel_size, spacing = None, None
+    sizes: dict[str, int] = {}
     if isinstance(node, zarr.Group):
-        node, scale, channels = _first_scale(node, path)
+        node, scale, sizes = _first_scale(node, path)
         pixel_size, spacing = zarr_pixel_size(scale), zarr_z_spacing(scale)
     if node.ndim < 2:
         raise ValueError(f"{path} must hold planes (H, W), got shape {node.shape}")
     lead = node.shape[:-2]
     count = int(np.prod(lead, dtype=int))
+    channels = sizes.get("channel", 1)
     if channels > 1 and count > channels:
         raise ValueError(
             f"{path} has {channels} channels (shape {node.shape}): save the channel "
@@ -230,17 +250,31 @@ def _open_zarr(path: Path) -> Volume:
         return node[place]
 
     shape = (count, *node.shape[-2:])
-    dtype = np.dtype(node.dtype)
-    return Volume(path, shape, dtype, pixel_size, read, z_spacing_nm=spacing)
+    return Volume(
+        path,
+        shape,
+        np.dtype(node.dtype),
+        pixel_size,
+        read,
+        z_spacing_nm=spacing,
+        **_stacks_of(path, lead, sizes.get("time", 1)),
+    )
 
 
-def _first_scale(group: Any, path: Path) -> tuple[Any, dict[str, Any], int]:
-    """Full-size array of an OME-Zarr group, what is said of it, and its channels."""
+def _first_scale(group: Any, path: Path) -> tuple[Any, dict[str, Any], dict[str, int]]:
+    """Full-size array of an OME-Zarr group, what is said of it, and sizes by kind.
+
+    Kinds are those of axes: OME-Zarr puts time first, then channels, then space.
+    """
     attributes = dict(group.attrs)
     scales = attributes.get("ome", attributes).get("multiscales")
     if not scales:
         raise ValueError(f"{path} is a Zarr group without OME-Zarr 'multiscales'")
     array = group[scales[0]["datasets"][0]["path"]]
     kinds = [a.get("type") for a in scales[0].get("axes", []) if isinstance(a, dict)]
-    channels = array.shape[kinds.index("channel")] if "channel" in kinds else 1
-    return array, scales[0], channels
+    sizes = {
+        kind: array.shape[kinds.index(kind)]
+        for kind in ("time", "channel")
+        if kind in kinds
+    }
+    return array, scales[0], sizes

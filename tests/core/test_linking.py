@@ -46,6 +46,14 @@ def test_a_membrane_lost_for_two_slices_does_not_end_a_neuron() -> None:
     assert linked(*planes, look_back=2)[3] == [3, 3, 2, 2, 2]
 
 
+def test_labels_do_not_go_on_from_one_time_point_to_the_next():
+    planes = [columns(1, 1, 2)] * 4
+    labels = [plane[0].tolist() for plane in iter_link_slices(planes, depth=2)]
+    assert labels == [[1, 1, 2], [1, 1, 2], [3, 3, 4], [3, 3, 4]]
+    with pytest.raises(ValueError, match="depth must be at least 1, got 0"):
+        next(iter_link_slices(planes, depth=0))
+
+
 def test_of_two_pieces_the_larger_goes_on_and_the_other_is_new() -> None:
     planes = columns(1, 1, 1, 1, 1), columns(3, 3, 0, 4, 4)
     planes[1][:, 2] = 4

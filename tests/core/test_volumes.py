@@ -20,7 +20,7 @@ def write_ome_zarr(path, array, *, version=3):
             "axes": [
                 {
                     "name": a,
-                    "type": "channel" if a == "c" else "space",
+                    "type": {"t": "time", "c": "channel"}.get(a, "space"),
                     "unit": "micrometer",
                 }
                 for a in axes
@@ -363,18 +363,74 @@ def test_plane_cut_off_in_the_file_is_named(tmp_path):
         volume[11]
 
 
+def ends_early(path, **options):
+    """Write a stack, and cut its file off after six pages."""
+    tifffile.imwrite(path, STACK, **options)
+    with tifffile.TiffFile(path) as tif:
+        end = tif.pages[6].offset
+    path.write_bytes(path.read_bytes()[:end])
+    return path
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"compression": "zlib"},
+        {"compression": "zlib", "imagej": True},
+        {"imagej": True},
+    ],
+)
+def test_stack_that_ends_early_is_refused_before_any_work(tmp_path, options):
+    path = ends_early(tmp_path / "half.tif", **options)
+    with pytest.raises(ValueError, match=r"half.tif: the file is cut off"):
+        open_volume(path)
+
+
+def test_stack_that_does_not_say_its_size_may_be_ends_early(tmp_path):
+    volume = open_volume(ends_early(tmp_path / "half.ome.tif", compression="zlib"))
+    assert len(volume) == 6
+    assert "may be cut off: 6 planes of it can be read" in volume.note
+
+
+def test_planes_of_axes_without_names_are_told_of(tmp_path):
+    pixels = np.zeros((2, 3, 8, 9), np.uint8)
+    tifffile.imwrite(tmp_path / "a.tif", pixels)
+    volume = open_volume(tmp_path / "a.tif")
+    assert volume.depth is None
+    assert "its 2 × 3 planes as one stack of 6" in volume.note
+    zarr.save_array(tmp_path / "a.zarr", pixels)
+    assert "its 2 × 3 planes as one stack of 6" in open_volume(tmp_path / "a.zarr").note
+
+
 def test_plane_beyond_the_stack_is_refused(tmp_path):
     tifffile.imwrite(tmp_path / "a.tif", STACK)
     with pytest.raises(IndexError, match=r"has planes 0…11, got 12"):
         open_volume(tmp_path / "a.tif")[12]
 
 
-def test_time_points_that_become_slices_are_told_of(tmp_path):
+def test_time_points_keep_their_depth_and_are_told_of(tmp_path):
     path = tmp_path / "movie.tif"
     pixels = np.zeros((2, 3, 8, 9), np.uint8)
     tifffile.imwrite(path, pixels, imagej=True, metadata={"axes": "TZYX"})
     volume = open_volume(path)
     assert volume.shape == (6, 8, 9)
-    assert "2 time points of 3 slices as one stack of 6" in volume.note
+    assert volume.depth == 3
+    assert "2 time points of 3 slices one after the other, 6 in all" in volume.note
     tifffile.imwrite(path, pixels[0], imagej=True, metadata={"axes": "ZYX"})
     assert open_volume(path).note == ""
+    assert open_volume(path).depth is None
+    tifffile.imwrite(path, pixels[:, 0], imagej=True, metadata={"axes": "TYX"})
+    assert open_volume(path).depth is None  # slices that are called time points
+    path = tmp_path / "interleaved.ome.tif"
+    tifffile.imwrite(path, pixels, metadata={"axes": "ZTYX"})
+    assert open_volume(path).depth is None
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_time_points_of_zarr_keep_their_depth(tmp_path, version):
+    array = np.zeros((2, 1, 3, 8, 9), np.uint8)
+    write_ome_zarr(tmp_path / "movie.zarr", array, version=version)
+    volume = open_volume(tmp_path / "movie.zarr")
+    assert (volume.shape, volume.depth) == ((6, 8, 9), 3)
+    write_ome_zarr(tmp_path / "one.zarr", array[:1], version=version)
+    assert open_volume(tmp_path / "one.zarr").depth is None

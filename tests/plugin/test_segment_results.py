@@ -75,6 +75,20 @@ def test_cells_are_linked_through_the_stack(make):
     assert not results.can_link
 
 
+def test_cells_of_time_points_are_linked_apart(viewer, membrane_model):
+    layer = viewer.add_image(np.zeros((2, 2, 24, 60)), name="movie")
+    work = plan_work(viewer, layer, "whole stack")
+    options = SegmentOptions(model=membrane_model)
+    results = Results(layer, work, options, choose_model(membrane_model))
+    for index in np.ndindex(2, 2):
+        results.put(index, walls(20), 0.5)
+    drain(results.iter_link())
+    first, second = np.unique(results.cells[0]), np.unique(results.cells[1])
+    np.testing.assert_array_equal(results.cells[0, 0], results.cells[0, 1])
+    assert len(first) == len(second) == 2
+    assert not set(first) & set(second)
+
+
 def test_another_threshold_makes_planes_stale(make):
     results = make()
     for index in range(3):
