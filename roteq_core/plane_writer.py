@@ -105,10 +105,11 @@ class _Writer:
 
     def discard(self) -> None:
         """Remove what is not whole; nothing if it is."""
-        if self.file is not None:
-            with contextlib.suppress(OSError):  # the disk may still be full
+        with contextlib.suppress(OSError):  # the disk may still be full
+            if self.file is not None:
                 self.file.close()
-        self.partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # there may be no such folder
+            self.partial.unlink(missing_ok=True)
 
     @contextlib.contextmanager
     def _named_errors(self) -> Iterator[None]:

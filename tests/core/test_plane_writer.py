@@ -74,6 +74,16 @@ def test_full_disk_keeps_the_file_that_was_there(tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["a.tif"]
 
 
+def test_folder_that_is_a_file_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    path = tmp_path / "file" / "x.tif"
+    with (
+        pytest.raises(OSError, match=r"could not write .*x\.tif"),
+        write_planes(path, 1) as write,
+    ):
+        write(np.zeros((4, 4), np.float32))
+
+
 def test_errors_of_others_are_not_the_writers(tmp_path):
     with (
         pytest.raises(OSError, match=r"^the input is gone$"),
