@@ -16,7 +16,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from roteq_core.polarity import LARGEST_MEMBRANE_SHARE, Decision
+from roteq_core.polarity import LARGEST_MEMBRANE_SHARE, Decision, value_apart
 
 Meaning = Literal["painted", "labels", "membranes", "cells"]
 MEANINGS: dict[Meaning, str] = {
@@ -25,7 +25,6 @@ MEANINGS: dict[Meaning, str] = {
     "membranes": "above 0 is membrane, 0 is not",
     "cells": "above 0 is cell, 0 is membrane",
 }
-APART = 8  # steps from the next label, for the largest one to mean something else
 PAINTED_MEMBRANE, PAINTED_CELL = 1, 2
 # One value that covers less than this may as well be the first strokes of a brush.
 SMALLEST_MASK_SHARE = 0.05
@@ -140,14 +139,9 @@ def decide_meaning(
 
 def _check_unlabelled_value(values: list[float], dtype: np.dtype) -> None:
     """Refuse numbered cells among which a value may stand for "not labelled"."""
-    last = np.iinfo(dtype).max if dtype.kind in "iu" else 255
-    told = None
-    if values[0] < 0:
-        told = f"the value {values[0]:g} is below 0"
-    elif len(values) == 2:
+    told = value_apart(values, dtype)
+    if len(values) == 2 and values[0] >= 0:
         told = f"{values[0]:g} and {values[1]:g} are few values for numbered cells"
-    elif values[-1] == last and values[-2] < last - APART:
-        told = f"the value {values[-1]:g} stands apart from the other labels"
     if told is not None:
         raise ValueError(
             f"{told}: if it marks pixels that were not labelled, give it as the one to "

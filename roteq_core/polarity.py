@@ -22,6 +22,9 @@ LARGEST_MEMBRANE_SHARE = 0.4
 # nothing.
 SMALLEST_CONTRAST = 0.05
 
+# Steps from the next label, for the largest value to mean something else.
+APART = 8
+
 _AS_LABELS = "score them as labels (--labels, `score_labels`)"
 
 
@@ -67,12 +70,20 @@ def decide_truth(
     Decision
         With `value` one of the three kinds.
     """
+    _check_whole(truth)
     if kind is not None:
         return Decision(_one_of(kind, TruthKind, "truth_kind"), "given", given=True)
     values, counts = np.unique(truth, return_counts=True)
     if ignore is not None:
         values, counts = values[values != ignore], counts[values != ignore]
     if values.size > 2:
+        odd = value_apart(values[values != 0].tolist(), truth.dtype)
+        if odd is not None:
+            raise ValueError(
+                f"{odd}: if a value of the truth marks pixels that were not labelled, "
+                "give it as the one to ignore (--ignore); otherwise give "
+                "truth_kind='labels'"
+            )
         return Decision("labels", f"the truth has {values.size} values: cell labels")
     if values.size < 2 or values[0] != 0:
         raise ValueError(
@@ -80,6 +91,27 @@ def decide_truth(
             f"{values.tolist()}: give truth_kind='labels', 'membranes' or 'cells'"
         )
     return _rarer_value(float(values[1]), float(counts[0] / counts.sum()))
+
+
+def _check_whole(truth: np.ndarray) -> None:
+    """Refuse a truth of fractions, or with pixels that are no number."""
+    if truth.dtype.kind != "f":
+        return
+    wrong = truth[truth != np.round(truth)]
+    if not wrong.size and not np.isinf(truth).any():
+        return
+    got = f"{wrong[0]:g} in {wrong.size} pixels" if wrong.size else "inf"
+    raise ValueError(f"a truth must have whole numbers, got {got}")
+
+
+def value_apart(values: list[float], dtype: np.dtype) -> str | None:
+    """Say which of some labels, ascending, may stand for "not labelled", if any."""
+    last = np.iinfo(dtype).max if dtype.kind in "iu" else 255
+    if values[0] < 0:
+        return f"the value {values[0]:g} is below 0"
+    if len(values) > 1 and values[-1] == last and values[-2] < last - APART:
+        return f"the value {values[-1]:g} stands apart from the other labels"
+    return None
 
 
 def _rarer_value(high: float, low_share: float) -> Decision:

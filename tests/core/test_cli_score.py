@@ -22,6 +22,7 @@ def files(tmp_path, em):
         "cells": em.cells,
         "few": em.cells[:2],
         "flat": np.full_like(soft, 0.5),
+        "zeros": np.zeros_like(em.cells),
         "small": soft[:, :32],
     }
     for name, array in arrays.items():
@@ -90,7 +91,8 @@ def test_numbered_cells_are_scored_as_cells(files):
         (["last.tif", "membranes.tif"], "must match, got (2, 64, 64)"),
         (["probability.tif", "few.tif"], "--slices says which slices of the truth"),
         (["flat.tif", "membranes.tif"], "give --polarity 'membranes' or 'cells'"),
-        (["probability.tif", "flat.tif"], "give --truth-kind 'labels'"),
+        (["probability.tif", "flat.tif"], "whole numbers, got 0.5 in 20480 pixels"),
+        (["probability.tif", "zeros.tif"], "give --truth-kind 'labels'"),
         (["none.tif", "membranes.tif"], "there is no file or folder"),
         (["last.tif", "cells.tif", "--slices", "3-9"], "slices must lie in 0…4"),
         (["last.tif", "cells.tif", "--slices", "x"], "slices must look like"),

@@ -36,6 +36,27 @@ def test_many_values_are_labels() -> None:
     assert "3 values" in decision.reason
 
 
+@pytest.mark.parametrize(
+    ("truth", "said"),
+    [
+        (np.array([[0, 1, np.nan]]), "whole numbers, got nan in 1 pixels"),
+        (np.array([[0, 1, 0.5]]), "whole numbers, got 0.5 in 1 pixels"),
+        (np.array([[0, 1, np.inf]]), "whole numbers, got inf"),
+        (np.array([[0, 128, 255]], np.uint8), "255 stands apart"),
+        (np.array([[-1, 0, 1]]), "-1 is below 0"),
+    ],
+)
+def test_values_that_are_no_label_are_refused(truth: np.ndarray, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        decide_truth(truth)
+
+
+def test_labels_up_to_the_last_value_are_labels_when_told() -> None:
+    truth = np.array([[0, 128, 255]], np.uint8)
+    assert decide_truth(truth, "labels").value == "labels"
+    assert decide_truth(truth.repeat([2, 3, 4]), ignore=128).value == "cells"
+
+
 def test_the_ignored_value_has_no_say() -> None:
     truth = walls(0, 1)
     truth[:, 8:] = 2
