@@ -10,6 +10,8 @@ import torch
 
 from roteq_core.image_turning import turn_image
 
+_POOLED = 8  # pixels that the deepest level of a membrane network takes together
+
 
 @dataclass(frozen=True)
 class TurnedCopy:
@@ -25,9 +27,8 @@ class TurnedCopy:
         if self.angle == 0:
             return np.ascontiguousarray(image)
         if self.angle % (math.pi / 2):  # quarter turns need no larger canvas
-            height, width = image.shape
-            side = math.ceil(math.hypot(height, width))
-            image = np.pad(image, [_around(height, side), _around(width, side)])
+            diagonal = math.hypot(*image.shape)
+            image = np.pad(image, [_around(n, diagonal) for n in image.shape])
         given = torch.from_numpy(np.ascontiguousarray(image))
         return turn_image(given, self.angle, mode="bicubic").contiguous().numpy()
 
@@ -72,6 +73,11 @@ def turned_copies(turns: int) -> list[TurnedCopy]:
     ]
 
 
-def _around(length: int, side: int) -> tuple[int, int]:
-    before = (side - length) // 2
-    return before, side - length - before
+def _around(length: int, diagonal: float) -> tuple[int, int]:
+    """As much before as behind, so that images turn about their own center.
+
+    Whole cells of a network's pooling, so that it meets the canvas as it meets the
+    image: otherwise copies of an image and of its quarter turn would differ.
+    """
+    margin = _POOLED * math.ceil((diagonal - length) / 2 / _POOLED)
+    return margin, margin

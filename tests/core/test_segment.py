@@ -104,6 +104,14 @@ def test_networks_of_an_ensemble_count_by_their_shares(tiny_model, em):
     np.testing.assert_allclose(found, one / 4 + 3 * two / 4, atol=1e-6)
 
 
+def test_averages_over_copies_turn_with_the_image_too(tiny_model, em):
+    options = replace(CPU, turns=4, join=0)
+    image = em.image[0]  # 64², whose diagonal has an odd length
+    once = segment(tiny_model, image, options).probability
+    turned = segment(tiny_model, np.rot90(image), options).probability
+    np.testing.assert_allclose(turned, np.rot90(once), atol=1e-4)
+
+
 def test_test_time_turns_average_turned_copies(tiny_model, em):
     image = em.image[0, :40, :32]
     as_found = replace(ALL, join=0, close=False)  # the mean alone is mended
@@ -198,6 +206,29 @@ def test_files_hold_maps_recipe_and_pixel_size(stack_file, tiny_file, tiny_model
     plane = drain(segmenter.iter_plane(em.image[1], fitted))
     np.testing.assert_allclose(probability[1], plane.probability, atol=1e-6)
     np.testing.assert_allclose(direction[1, 0], plane.angle, atol=1e-6)
+
+
+def test_stack_without_any_value_is_named(tmp_path, tiny_file):
+    path = tmp_path / "nothing.tif"
+    tifffile.imwrite(path, np.full((2, 20, 20), np.nan, np.float32))
+    job = iter_segment_file(
+        path, tmp_path / "x.tif", replace(ALL, model=str(tiny_file))
+    )
+    with pytest.raises(ValueError, match=r"nothing\.tif: .*without any finite value"):
+        drain(job)
+
+
+def test_cells_of_time_points_are_linked_apart(tmp_path, em, tiny_file):
+    path = tmp_path / "movie.tif"
+    pixels = np.stack([em.image[:2], em.image[:2]])
+    tifffile.imwrite(path, pixels, imagej=True, metadata={"axes": "TZYX"})
+    options = replace(ALL, model=str(tiny_file))
+    drain(iter_segment_file(path, tmp_path / "x.tif", options))
+    cells = tifffile.imread(tmp_path / "x_cells.tif")
+    first, second = (set(part[part > 0].tolist()) for part in (cells[:2], cells[2:]))
+    assert first
+    assert len(first) == len(second)
+    assert not first & second
 
 
 def test_halved_tile_is_kept_for_the_next_planes(tiny_model, em, monkeypatch):

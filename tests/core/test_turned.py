@@ -33,6 +33,18 @@ def test_quarter_turns_are_exact():
     assert (turned == np.rot90(image, -1)).all()
 
 
+@pytest.mark.parametrize("mirrored", [False, True])
+@pytest.mark.parametrize("size", [(40, 40), (24, 56), (31, 52)])
+def test_copies_of_a_quarter_turn_are_quarter_turns_of_copies(size, mirrored):
+    image = np.random.default_rng(0).random(size, np.float32)
+    copy = TurnedCopy(0.7, mirrored)
+    once = copy.forward(image)
+    again = copy.forward(np.rot90(image))
+    expected = np.rot90(once, -1 if mirrored else 1)
+    np.testing.assert_allclose(again, expected, atol=1e-4)
+    assert [(n - m) % 16 for n, m in zip(once.shape, size, strict=True)] == [0, 0]
+
+
 def test_axes_come_back_turned():
     angle = 0.4
     copy = TurnedCopy(angle, False)
