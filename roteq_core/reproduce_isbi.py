@@ -20,7 +20,7 @@ import torch
 from roteq_core.baselines import PlainNetConfig, UNetConfig, build_any
 from roteq_core.card import shipped_models
 from roteq_core.checkpoint import read_checkpoint
-from roteq_core.config import TrainConfig
+from roteq_core.config import SegmentOptions, TrainConfig
 from roteq_core.device import choose_device
 from roteq_core.jobs import Job, Report, drain
 from roteq_core.membrane_examples import MembraneExamples, read_examples
@@ -29,9 +29,10 @@ from roteq_core.membrane_scores import (
     iter_structure_tensor,
     membrane_task,
 )
-from roteq_core.model import load_model
+from roteq_core.model import Model, load_model, make_model
 from roteq_core.net_config import MembraneNetConfig
 from roteq_core.networks import count_parameters
+from roteq_core.robustness import AS_IT_IS, iter_robustness, turned_by
 from roteq_core.train import Trained, iter_train
 from roteq_core.train_membranes import score_held_out
 
@@ -64,6 +65,8 @@ _UNCHANGED = {
 
 FULL_TRAINING = TrainConfig(steps=3000, epoch_steps=250, freeze=0.3)
 TIMED_STEPS = 4  # from which the U-Net's pace is told
+#: What all are scored on beside the slices: the same, turned.
+TURNED = (AS_IT_IS, turned_by(90), turned_by(37))
 
 
 @dataclass(frozen=True)
@@ -207,8 +210,11 @@ def _training(
             task, train, folder=run, resume=resume, build=build_any
         )
         scores = score_held_out(task, trained.network, choose_device(train.device))
+        model = make_model([trained.network], name=run.name, task="membranes")
+        turned = yield from _iter_turned(model, examples, 1, train.device)
         return {
             **scores,
+            "turned": turned,
             "parameters": count_parameters(trained.network),
             "steps": trained.log[-1]["step"],
             "seconds": round(trained.log[-1]["seconds"], 3),
@@ -238,8 +244,29 @@ def _fit_to_time(
 def _shipped(
     examples: MembraneExamples, name: str, turns: int, device: str
 ) -> Callable[[], Step]:
-    return lambda: iter_score_model(
-        load_model(name), examples, turns=turns, device=device
+    def job() -> Step:
+        model = load_model(name)
+        scores = yield from iter_score_model(
+            model, examples, turns=turns, device=device
+        )
+        turned = yield from _iter_turned(model, examples, turns, device)
+        return {**scores, "turned": turned}
+
+    return job
+
+
+def _iter_turned(
+    model: Model, examples: MembraneExamples, turns: int, device: Any
+) -> Job[list[dict[str, Any]]]:
+    """Score held-out slices as they are and turned, grays fitted to them alone."""
+    held_out = list(examples.held_out)
+    return iter_robustness(
+        model,
+        examples.images[held_out],
+        examples.membranes[held_out],
+        SegmentOptions(turns=turns, device=device),
+        degradations=TURNED,
+        truth_kind="membranes",
     )
 
 

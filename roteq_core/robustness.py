@@ -102,10 +102,18 @@ def _framed(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.pad(image, sides, constant_values=_BLACK)
 
 
+def turned_by(degrees: float) -> Degradation:
+    """Turn images by an angle, and change nothing else."""
+    if not math.isfinite(degrees):
+        raise ValueError(f"an angle to turn by must be finite, got {degrees}")
+    return Degradation(f"turned by {degrees:g}°", _same, turn=math.radians(degrees))
+
+
+AS_IT_IS = Degradation("as it is", _same)
 DEGRADATIONS = (
-    Degradation("as it is", _same),
-    Degradation("turned by 90°", _same, turn=math.pi / 2),
-    Degradation("turned by 37°", _same, turn=math.radians(37)),
+    AS_IT_IS,
+    turned_by(90),
+    turned_by(37),
     Degradation("contrast inverted, told", lambda image, rng: -image, inverted=True),
     Degradation("contrast inverted, not told", lambda image, rng: -image),
     Degradation("contrast tripled, cut off at 0 and 255", _stretched),

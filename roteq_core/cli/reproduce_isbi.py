@@ -70,7 +70,7 @@ def _ship(data: Path, folder: Path, device: str) -> None:
 
 
 def show_tables(results: dict[str, Any]) -> None:
-    """Print the paper's two tables with our figures."""
+    """Print the paper's two tables with our figures, turned slices and directions."""
     from roteq_core.reproduce_isbi import PAPER_AUGMENTATION, PAPER_CHALLENGE
 
     parts, console = results["parts"], Console()
@@ -105,9 +105,25 @@ def show_tables(results: dict[str, Any]) -> None:
             ours,
         )
     console.print(table)
+    _show_turned(segmented, console)
     table = Table("direction of membranes", "mean error")
     for name, part in parts.items():
         table.add_row(name, _figure(part, "direction_deg", "{:.1f}°"))
+    console.print(table)
+
+
+def _show_turned(parts: dict[str, Any], console: Console) -> None:
+    """Print how scores hold when slices are turned, where that was measured."""
+    measured = {
+        name: part["turned"] for name, part in parts.items() if "turned" in part
+    }
+    if not measured:
+        return
+    changes = [row["change"] for row in next(iter(measured.values()))]
+    table = Table("V-Rand / V-Info", *changes)
+    for name, rows in measured.items():
+        pairs = (f"{row['v_rand']:.4f} / {row['v_info']:.4f}" for row in rows)
+        table.add_row(name, *pairs)
     console.print(table)
 
 

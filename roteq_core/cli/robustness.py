@@ -26,14 +26,23 @@ def robustness(
     ignore: int | None = typer.Option(
         None, help="Value of the truth that nobody labelled."
     ),
+    turn: list[float] | None = typer.Option(
+        None,
+        help="Only turn, by so many degrees; more than once for a row each.",
+    ),
     tta: int = typer.Option(1, help="Average over so many turned, mirrored copies."),
     device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Score a model on slices with other contrast, blur, noise and pixel size."""
+    """Score a model on slices turned, with other contrast, blur, noise, pixel size."""
     from roteq_core.config import SegmentOptions
     from roteq_core.model import load_model
-    from roteq_core.robustness import DEGRADATIONS, iter_robustness
+    from roteq_core.robustness import (
+        AS_IT_IS,
+        DEGRADATIONS,
+        iter_robustness,
+        turned_by,
+    )
     from roteq_core.volumes import open_volume
 
     raw, true = open_volume(images), open_volume(truth)
@@ -44,8 +53,9 @@ def robustness(
         )
     chosen = parse_slices(slices, len(raw)) if slices else range(len(raw))
     loaded = load_model(model, task="membranes")
-    wanted = tuple(d for d in DEGRADATIONS if d.coarser == 1 or loaded.card.pixel_size)
-    if left_out := [d.name for d in DEGRADATIONS if d not in wanted]:
+    changes = (AS_IT_IS, *map(turned_by, turn)) if turn else DEGRADATIONS
+    wanted = tuple(d for d in changes if d.coarser == 1 or loaded.card.pixel_size)
+    if left_out := [d.name for d in changes if d not in wanted]:
         say(
             f"left out, because {loaded.card.name} does not know its pixel size: "
             + "; ".join(left_out)

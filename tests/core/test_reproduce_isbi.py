@@ -66,10 +66,14 @@ def test_all_parts_are_scored_and_kept(challenge, tmp_path, monkeypatch, capsys)
     for name in PARTS[:-1]:
         assert 0 <= results["parts"][name]["v_rand"] <= 1
         assert results["parts"][name]["seconds"] > 0
+        rows = results["parts"][name]["turned"]
+        changes = ["as it is", "turned by 90°", "turned by 37°"]
+        assert [row["change"] for row in rows] == changes
     assert 0 < results["parts"]["structure tensor"]["direction_deg"] < 45
     show_tables(results)
     shown = capsys.readouterr().out
     assert "0.9790" in shown
+    assert "turned by 37°" in shown
     assert f"{results['parts']['structure tensor']['direction_deg']:.1f}°" in shown
 
     # Finished parts are taken over, others are computed.

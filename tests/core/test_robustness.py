@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -10,7 +11,12 @@ from roteq_core.cli.main import app
 from roteq_core.config import SegmentOptions
 from roteq_core.jobs import drain
 from roteq_core.model import with_card
-from roteq_core.robustness import DEGRADATIONS, _where_shown, iter_robustness
+from roteq_core.robustness import (
+    DEGRADATIONS,
+    _where_shown,
+    iter_robustness,
+    turned_by,
+)
 from roteq_core.turned import TurnedCopy
 
 BY_NAME = {d.name: d for d in DEGRADATIONS}
@@ -107,6 +113,25 @@ def test_command_names_the_rows_that_it_leaves_out(tmp_path, em, tiny_model):
     said = " ".join(result.stderr.split())
     assert "left out, because tiny does not know its pixel size" in said
     assert "pixels twice as large, told" in said
+
+
+def test_command_turns_by_the_angles_that_are_given(tmp_path, em, tiny_file):
+    import tifffile
+
+    tifffile.imwrite(tmp_path / "a.tif", em.image[:1])
+    tifffile.imwrite(tmp_path / "b.tif", em.cells[:1])
+    given = ["robustness", tmp_path / "a.tif", tmp_path / "b.tif", "--model", tiny_file]
+    given += ["--turn", 12.5, "--turn", -180, "--truth-kind", "labels", "--json"]
+    result = CliRunner().invoke(app, list(map(str, given)))
+    rows = json.loads(result.stdout)
+    names = ["as it is", "turned by 12.5°", "turned by -180°"]
+    assert [row["change"] for row in rows] == names
+    assert rows[2]["v_rand"] == pytest.approx(rows[0]["v_rand"], abs=1e-3)
+
+
+def test_angles_are_finite():
+    with pytest.raises(ValueError, match="must be finite, got nan"):
+        turned_by(math.nan)
 
 
 @pytest.mark.parametrize("degrees", [0, 37, 90])
