@@ -73,7 +73,8 @@ class TrainingRun:
         except ValueError as error:
             raise TrainingError(f"there is nothing to resume: {error}") from error
         record = found.record
-        check_same(record["config"], asdict(self.config), but="device")
+        before = asdict(TrainConfig(**record["config"]))  # with options added since
+        check_same(before, asdict(self.config), but="device")
         if "network" in record:
             check_same(record["network"], asdict(self.task.network))
         load_weights(self.network, found.weights)
