@@ -109,7 +109,7 @@ class TurnPlot(SweepPlot):
     Dotted lines tell how much of it reading the image between its pixels does alone.
     """
 
-    margins = (60, 46, 20, 10)
+    margins = (60, 46, 20, 48)  # the legend stands above
 
     def __init__(self, viewer: Any) -> None:
         self._reading: dict[str, np.ndarray] = {}
@@ -138,6 +138,7 @@ class TurnPlot(SweepPlot):
         if self._reading:
             axes.plot([], [], ":", color="gray", label="by reading between pixels")
         highest = max((y.max() for y in self._lines.values() if len(y)), default=0.0)
-        axes.set_ylim(0, 1.4 * highest or 1.0)  # room for the legend
+        axes.set_ylim(0, 1.1 * highest or 1.0)
         if self._lines:
-            axes.legend(fontsize="small", loc="upper right", ncols=2)
+            place = {"loc": "lower right", "bbox_to_anchor": (1, 1), "ncols": 2}
+            axes.legend(fontsize="small", **place)
