@@ -46,6 +46,9 @@ RECIPES: dict[int, tuple[TrainConfig, ...]] = {
         replace(
             _TURNED, steps=3000, seed=42, epoch_steps=500, learning_rate=4e-3, exact=0.1
         ),
+        replace(
+            _TURNED, steps=5000, seed=52, epoch_steps=500, learning_rate=5e-3, exact=0.1
+        ),
     ),
     3: (
         replace(_FIRST, steps=1600, seed=3),

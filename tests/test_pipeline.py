@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import tifffile
+import torch
 from typer.testing import CliRunner
 
 from roteq_core.cli.main import app
@@ -52,9 +53,30 @@ def test_shipped_model_scores_alike_on_a_turned_slice(real_data):
     fitted = segmenter.normalization(image)
     upright = drain(segmenter.iter_plane(image, fitted)).probability
     turned = drain(segmenter.iter_plane(np.rot90(image).copy(), fitted)).probability
-    np.testing.assert_allclose(turned, np.rot90(upright), atol=1e-3)
+    # Where two directions answer equally strongly, rounding decides which is kept, and
+    # the pixels around follow. Hence no bound of 1e-5 on every pixel in float32.
+    difference = np.abs(turned - np.rot90(upright))
+    assert np.quantile(difference, 0.99) < 1e-5
+    assert difference.max() < 0.02
     whole = Segmenter(replace(segmenter.options, tile=1024), model)
     np.testing.assert_allclose(
         drain(whole.iter_plane(image, fitted)).probability, upright, atol=1e-5
     )
-    assert score_stack(upright, truth, thresholds=[0.3, 0.5]).v_rand > 0.9
+    score = score_stack(upright, truth)
+    after = score_stack(np.rot90(turned, -1), truth)
+    assert score.v_rand > 0.9
+    assert after.v_rand == pytest.approx(score.v_rand, abs=1e-4)
+    assert after.v_info == pytest.approx(score.v_info, abs=1e-4)
+
+
+@pytest.mark.real_data
+def test_shipped_network_turns_exactly_in_double_precision(real_data):
+    stack = real_data / "isbi2012" / "train-volume.tif"
+    image = torch.from_numpy(tifffile.imread(stack, key=27)[:192, :192] / 255.0)[
+        None, None
+    ]
+    network = load_model("membranes").networks[0].double()
+    with torch.no_grad():
+        upright = network(image)[0]
+        turned = network(image.rot90(1, (-2, -1)))[0]
+    torch.testing.assert_close(turned, upright.rot90(1, (-2, -1)), rtol=0, atol=1e-9)

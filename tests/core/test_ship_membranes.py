@@ -62,7 +62,8 @@ def test_the_recipes_give_two_models_with_cards(challenge, tmp_path):
     assert seeds == [leg.seed for leg in RECIPES[2]]
     before = len(RECIPES[2]) - 1
     assert single.card.training["start_from"] == f"n2_leg{before}.safetensors"
-    assert single.card.scores["v_info"] != ensemble.card.scores["v_info"]
+    found = [model.card.scores["direction_deg"] for model in (single, ensemble)]
+    assert found[0] != found[1]
 
 
 def test_networks_that_are_there_are_taken_over(challenge, tmp_path):
