@@ -15,11 +15,11 @@ from benchmarks.measure import Effort, interleaved_minima, memory_in_fresh_proce
 from benchmarks.results import Results
 from benchmarks.rivals.cnn import car_cnn
 from benchmarks.workloads import CNN, OURS
+from roteq_core.cars.find_cars import iter_find_cars
+from roteq_core.cars.orient import iter_headings
 from roteq_core.config import FindOptions, OrientOptions
-from roteq_core.find_cars import iter_find_cars
 from roteq_core.jobs import drain
 from roteq_core.model import Model, load_model
-from roteq_core.orient import iter_headings
 from roteq_core.synthetic import aerial_scene
 from roteq_core.tasks.car_crops import (
     Pyramid,

@@ -16,7 +16,7 @@ from benchmarks.rivals.unet import UNet
 from benchmarks.workloads import OURS, UNET
 from roteq_core.config import SegmentOptions
 from roteq_core.jobs import drain
-from roteq_core.segment import iter_segment_file
+from roteq_core.membranes.segment import iter_segment_file
 from roteq_core.synthetic import em_stack
 
 SECTION = "stack"

@@ -16,15 +16,15 @@ from torch import Tensor, nn
 
 from benchmarks.measure import Effort, interleaved_minima
 from benchmarks.results import Results
-from roteq_core import fused
-from roteq_core.fused import CPU_STRIP, Pooling, fused_conv_pool
+from roteq_core.engine import fused
+from roteq_core.engine.fused import CPU_STRIP, Pooling, fused_conv_pool
+from roteq_core.engine.peaks import find_maximum
+from roteq_core.engine.strips import DirectConv
 from roteq_core.jobs import drain
 from roteq_core.layers import RotConv
 from roteq_core.net_config import MembraneNetConfig
 from roteq_core.networks import build_network
-from roteq_core.peaks import find_maximum
 from roteq_core.predict import iter_predict_maps
-from roteq_core.strips import DirectConv
 from roteq_core.tasks.membranes import membrane_maps
 
 SECTION = "tried"

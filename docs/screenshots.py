@@ -22,7 +22,7 @@ from qtpy.QtCore import QDeadlineTimer
 from scipy import ndimage
 from skimage.morphology import skeletonize
 
-from napari_roteq._field_results import FieldStyle
+from napari_roteq._field.results import FieldStyle
 from napari_roteq.demo import PLUGIN, pause
 
 IMAGES = Path(__file__).parent / "images"

@@ -25,7 +25,7 @@ def card_rows(
     card : mapping
         As `ModelCard` has it.
     details : mapping, optional
-        What `roteq_core.serving.describe_model` found out.
+        What `roteq_core.serving.membranes.describe_model` found out.
     """
     networks = card.get("networks") or []
     rows = [

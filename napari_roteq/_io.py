@@ -10,7 +10,7 @@ import napari
 
 from napari_roteq._car_shapes import TABLE, cars_in_shapes, table_layer
 from napari_roteq._layers import LayerData
-from napari_roteq._model_choice import choose_model
+from napari_roteq._parts.model_choice import choose_model
 from napari_roteq._session import Session
 from roteq_core.card import ModelFileError, read_card
 from roteq_core.tables import read_cars, write_cars

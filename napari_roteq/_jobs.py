@@ -20,7 +20,7 @@ from napari_roteq._worker_process import (
     WorkerProcess,
     steer_remote,
 )
-from roteq_core.worker import Control, Outcome, steer
+from roteq_core.serving.worker import Control, Outcome, steer
 
 Callback = Callable[..., Any]
 

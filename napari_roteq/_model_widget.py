@@ -17,12 +17,12 @@ from qtpy.QtWidgets import (
 )
 
 from napari_roteq._card_text import card_html, card_rows
-from napari_roteq._dock_widget import JobWidget
 from napari_roteq._errors import explain_exception
-from napari_roteq._job_bar import JobBar, leave_to_the_bar
 from napari_roteq._jobs import run
-from napari_roteq._model_choice import FILE_FILTER, ModelBox
-from napari_roteq._rich_label import rich_label
+from napari_roteq._parts.dock_widget import JobWidget
+from napari_roteq._parts.job_bar import JobBar, leave_to_the_bar
+from napari_roteq._parts.model_choice import FILE_FILTER, ModelBox
+from napari_roteq._parts.rich_label import rich_label
 from napari_roteq._session import ModelChoice, Session
 
 
@@ -93,7 +93,7 @@ class ModelWidget(JobWidget):
         if model is None:
             return
         job = run(
-            "roteq_core.serving:describe_model",
+            "roteq_core.serving.membranes:describe_model",
             model.path,
             on_result=lambda details: self._on_checked(model, details),
             on_error=leave_to_the_bar,

@@ -11,7 +11,7 @@ import numpy as np
 
 from napari_roteq._worker_process import RemoteControl
 from roteq_core.jobs import Report
-from roteq_core.worker import Outcome
+from roteq_core.serving.worker import Outcome
 
 Index = int | tuple[int, ...]
 Steered = Generator[Report, None, Outcome]

@@ -23,7 +23,7 @@ from napari_roteq._pace import Pace
 from napari_roteq._planes import Index, PlaneOrder, Steered
 from napari_roteq._worker_process import RemoteControl
 from roteq_core.jobs import Report
-from roteq_core.worker import Control, Outcome
+from roteq_core.serving.worker import Control, Outcome
 
 GRACE = 1.5  # seconds a job gets to stop by itself
 _TICK = 25  # milliseconds between two looks into the queue
@@ -151,7 +151,7 @@ class RunningJob(QObject):
         self._pace.resume()
 
     def send(self, message: Any) -> None:
-        """Leave a message that the job reads with `roteq_core.worker.inbox`."""
+        """Leave a message that the job reads with `roteq_core.serving.worker.inbox`."""
         self._control.send(message)
 
     def abandon(self) -> None:

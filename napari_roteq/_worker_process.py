@@ -1,4 +1,4 @@
-"""The viewer's side of `roteq_core.worker`: start, talk, kill; a small pool (no Qt)."""
+"""The viewer's side of the compute process: start, talk, kill; a pool (no Qt)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-import roteq_core.worker
+import roteq_core.serving.worker
 from napari_roteq._errors import explain, explain_death
-from roteq_core.frames import FrameError, pack_frame, read_frame, write_packed
 from roteq_core.jobs import Report
-from roteq_core.worker import Control, Outcome
+from roteq_core.serving.frames import FrameError, pack_frame, read_frame, write_packed
+from roteq_core.serving.worker import Control, Outcome
 
 _KEPT_LINES = 200  # of the worker's stderr, for the details of an error
 
@@ -39,7 +39,7 @@ class WorkerProcess:
     ) -> None:
         self._process = subprocess.Popen(
             # `-m`, not multiprocessing's spawn, which may open the viewer once more.
-            [sys.executable, "-m", "roteq_core.worker", *packages],
+            [sys.executable, "-m", "roteq_core.serving.worker", *packages],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -165,7 +165,7 @@ class Pool:
     def warm_up(self) -> None:
         """Start a process and let it import torch while the user looks around."""
         worker = self.take()
-        worker.request("roteq_core.worker:import_torch", (), {})
+        worker.request("roteq_core.serving.worker:import_torch", (), {})
         self.give_back(worker)
 
     def close(self) -> None:
@@ -243,7 +243,7 @@ def steer_remote(
     kwargs: Mapping[str, Any],
     control: RemoteControl,
 ) -> Generator[Report, None, Outcome]:
-    """Run one job in a process; like `roteq_core.worker.steer`, but over there."""
+    """Run one job in a process; like `serving.worker.steer`, but over there."""
     number = worker.request(address, args, kwargs)
     control.attach(worker, number)
     try:
@@ -266,7 +266,7 @@ def steer_remote(
 
 def _environment(path: tuple[str, ...]) -> dict[str, str]:
     """Make sure the process imports this very `roteq_core`, and nothing by accident."""
-    here = str(Path(roteq_core.worker.__file__).parents[1])
+    here = str(Path(roteq_core.serving.worker.__file__).parents[2])
     inherited = os.environ.get("PYTHONPATH")
     folders = [*path, here, *([inherited] if inherited else [])]
     return os.environ | {

@@ -15,9 +15,6 @@ from .angles import (
     wrap_axial as wrap_axial,
     wrap_directed as wrap_directed,
 )
-from .cells import (
-    cells_from_membranes as cells_from_membranes,
-)
 from .config import TrainConfig as TrainConfig
 from .equivariance import (
     equivariance_error as equivariance_error,
@@ -48,7 +45,10 @@ from .layers import (
     OrientationPool as OrientationPool,
     RotConv as RotConv,
 )
-from .linking import (
+from .membranes.cells import (
+    cells_from_membranes as cells_from_membranes,
+)
+from .membranes.linking import (
     link_slices as link_slices,
 )
 from .metrics import (

@@ -3,6 +3,7 @@
 Errors are in degrees, because people read them; the angles themselves are radians as
 everywhere inside (`angles`). A *directed* error lies in [0, 180], an *axial* one in
 [0, 90].
+No torch.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Model cards: what a model file says of itself, readable without torch.
+"""Model cards: what a model file says of itself, readable without loading a network.
 
 A model file is safetensors with one JSON entry, ``roteq``, in its metadata. Pickles are
 never read. Shipped models lie in ``roteq_core/weights`` and are known by name.
+No torch.
 """
 
 from __future__ import annotations

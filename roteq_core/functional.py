@@ -21,8 +21,12 @@ from roteq_core.checks import (
     check_filters,
     check_integers,
 )
+from roteq_core.engine.precision import (
+    at_least_single,
+    flat_tolerance,
+    without_autocast,
+)
 from roteq_core.geometry import TurningOperator
-from roteq_core.precision import at_least_single, flat_tolerance, without_autocast
 
 
 def harmonic_bank(weight: Tensor, operator: TurningOperator) -> Tensor:

@@ -3,6 +3,7 @@
 A script drains a job, the command line draws a bar from its reports, the viewer runs it
 in another process and may stop it. Inputs, reports and results are plain picklable
 values.
+No torch.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 The scores of the ISBI 2012 challenge (Arganda-Carreras et al., Front. Neuroanat. 2015,
 doi:10.3389/fnana.2015.00142); docs/metrics.md says how each detail was read. Scores of
 angles are in `angular`, of two label images in `partitions`; their names are here too.
+No torch.
 """
 
 from __future__ import annotations
@@ -20,14 +21,13 @@ from roteq_core.angular import (
     summarize_headings,
 )
 from roteq_core.jobs import Job, Report, drain
-from roteq_core.membrane_score import LabelScore, MembraneScore, SliceScore, Sweep
-from roteq_core.partitions import (
+from roteq_core.membranes.partitions import (
     MergesAndSplits,
     PartitionScore,
     compare_partitions,
     merges_and_splits,
 )
-from roteq_core.polarity import (
+from roteq_core.membranes.polarity import (
     Decision,
     PredictionPolarity,
     TruthKind,
@@ -37,7 +37,8 @@ from roteq_core.polarity import (
     prediction_scale,
     truth_regions,
 )
-from roteq_core.thinning import thin_membranes
+from roteq_core.membranes.score import LabelScore, MembraneScore, SliceScore, Sweep
+from roteq_core.membranes.thinning import thin_membranes
 
 __all__ = [
     "DEFAULT_THRESHOLDS",

@@ -10,6 +10,7 @@ import dataclasses
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,11 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
-from roteq_core.baselines import any_config_from_dict, build_any
 from roteq_core.card import ModelCard, ModelFileError, find_model, read_card
-from roteq_core.checkpoint import write_tensors
 from roteq_core.net_config import net_config_to_dict
 from roteq_core.networks import count_parameters
+from roteq_core.networks.baselines import any_config_from_dict, build_any
+from roteq_core.training.checkpoint import write_tensors
 
 SELF_TEST_SIZE = 64
 SELF_TEST_TOLERANCE = 1e-2
@@ -144,6 +145,17 @@ def load_model(name_or_path: Path | str, *, task: str | None = None) -> Model:
     model = Model(networks, card)
     _check_self_test(model, tensors, path)
     return model
+
+
+def warm_model(name_or_path: str, task: str | None = None) -> Model:
+    """Load a model, or give the one loaded before if its file has not changed."""
+    path = find_model(name_or_path).resolve()
+    return _load(path, path.stat().st_mtime_ns, task)
+
+
+@lru_cache(maxsize=4)
+def _load(path: Path, _changed: int, task: str | None) -> Model:
+    return load_model(path, task=task)
 
 
 def _read_tensors(path: Path) -> dict[str, Tensor]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from roteq_core.fill import find_fill
+from roteq_core.membranes.fill import find_fill
 
 # Images of fewer values are drawings, of which no area is a fill.
 _FEW_VALUES = 8

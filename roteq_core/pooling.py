@@ -1,7 +1,7 @@
 """Pooling over orientations without state: R responses become vectors or sectors.
 
-Equations are numbered in docs/method.md. `roteq_core.fused` does the same without ever
-holding all responses.
+Equations are numbered in docs/method.md. `roteq_core.engine.fused` does the same
+without ever holding all responses.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from roteq_core.checks import check_at_least_one, check_responses
-from roteq_core.precision import at_least_single, flat_tolerance
+from roteq_core.engine.precision import at_least_single, flat_tolerance
 
 
 class Orientations(NamedTuple):

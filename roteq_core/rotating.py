@@ -14,8 +14,8 @@ from roteq_core.checks import (
     check_finite_weights,
     check_integers,
 )
+from roteq_core.engine.fused import Pooling, fused_conv_pool
 from roteq_core.first_filters import draw_stable
-from roteq_core.fused import Pooling, fused_conv_pool
 from roteq_core.geometry import (
     FULL_CIRCLE,
     Basis,

@@ -6,7 +6,7 @@ import sys
 import time
 
 from roteq_core.jobs import Report
-from roteq_core.worker import inbox
+from roteq_core.serving.worker import inbox
 
 
 def count(steps, pause=0.0):

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 from roteq_core.cli.main import app
 from roteq_core.config import SegmentOptions
 from roteq_core.jobs import drain
+from roteq_core.membranes.segment import Segmenter
 from roteq_core.metrics import score_stack
 from roteq_core.model import load_model
-from roteq_core.segment import Segmenter
 from roteq_core.synthetic import em_stack
 
 

@@ -36,8 +36,8 @@ def find_cars(
     ),
 ) -> None:
     """Find cars, and write their places, lengths, headings and scores."""
+    from roteq_core.cars.find_cars import iter_find_cars
     from roteq_core.config import FindOptions
-    from roteq_core.find_cars import iter_find_cars
     from roteq_core.tables import check_output, write_cars
 
     chosen = check_output(output, format, image=image)  # type: ignore[arg-type]

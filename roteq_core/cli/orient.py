@@ -41,8 +41,8 @@ def orient(
     angle_ccw_from_right_deg, heading_sd_deg, p_flip (chance that front and rear are
     swapped), status and source.
     """
+    from roteq_core.cars.orient import iter_orient
     from roteq_core.config import OrientOptions
-    from roteq_core.orient import iter_orient
     from roteq_core.tables import (
         ONE_IMAGE_FORMATS,
         CarTable,

@@ -52,10 +52,10 @@ def reproduce_cars(
 
     Also precision and recall of the finder on the test frames.
     """
-    from roteq_core.ablate_cars import ablation_lines, iter_ablate_cars
     from roteq_core.card import check_model_output
-    from roteq_core.reproduce_cars import iter_reproduce_cars
-    from roteq_core.reproduce_cars_report import (
+    from roteq_core.reproduce.ablate_cars import ablation_lines, iter_ablate_cars
+    from roteq_core.reproduce.cars import iter_reproduce_cars
+    from roteq_core.reproduce.cars_report import (
         detail_lines,
         draw_figures,
         finder_lines,
@@ -99,7 +99,7 @@ def reproduce_cars(
 
 
 def _ship(data: Path, output: Path, start: str | None, steps: int | None) -> None:
-    from roteq_core.ship_cars import LAST_LEG, LEGS, iter_ship_cars
+    from roteq_core.reproduce.ship_cars import LAST_LEG, LEGS, iter_ship_cars
 
     *legs, last = (_shortened(leg, steps) for leg in (*LEGS, LAST_LEG))
     job = iter_ship_cars(data, start_from=start, legs=legs, last=last)
@@ -116,7 +116,7 @@ def _shortened(leg: TrainConfig, steps: int | None) -> TrainConfig:
 
 
 def _ship_finder(data: Path, file: Path, steps: int | None, output: Path) -> None:
-    from roteq_core.ship_finder import FINDER_LEGS, iter_ship_finder
+    from roteq_core.reproduce.ship_finder import FINDER_LEGS, iter_ship_finder
 
     legs = [_shortened(leg, steps) for leg in FINDER_LEGS]
     job = iter_ship_finder(data, output / "finder", legs=legs)
@@ -127,10 +127,10 @@ def _ship_finder(data: Path, file: Path, steps: int | None, output: Path) -> Non
 
 
 def _score(data: Path, model: str, finder: str, output: Path) -> None:
-    from roteq_core.finder_scores import iter_finder_scores
+    from roteq_core.cars.finder_scores import iter_finder_scores
     from roteq_core.model import load_model
-    from roteq_core.reproduce_cars_report import finder_lines
-    from roteq_core.ship_cars import iter_scores
+    from roteq_core.reproduce.cars_report import finder_lines
+    from roteq_core.reproduce.ship_cars import iter_scores
 
     judged = load_model(model, task="cars")
     job = iter_finder_scores(data, model=finder, heading_model=model)

@@ -34,7 +34,7 @@ def reproduce_isbi(
 
     Stop at any time: the same command goes on from there.
     """
-    from roteq_core.reproduce_isbi import (
+    from roteq_core.reproduce.isbi import (
         QUICK,
         ReproduceOptions,
         iter_reproduce_isbi,
@@ -57,7 +57,7 @@ def reproduce_isbi(
 
 
 def _ship(data: Path, folder: Path, device: str) -> None:
-    from roteq_core.ship_membranes import RECIPES, iter_ship_membranes
+    from roteq_core.reproduce.ship_membranes import RECIPES, iter_ship_membranes
 
     recipes = {
         width: [replace(leg, device=device) for leg in legs]  # type: ignore[arg-type]
@@ -71,7 +71,7 @@ def _ship(data: Path, folder: Path, device: str) -> None:
 
 def show_tables(results: dict[str, Any]) -> None:
     """Print the paper's two tables with our figures, turned slices and directions."""
-    from roteq_core.reproduce_isbi import PAPER_AUGMENTATION, PAPER_CHALLENGE
+    from roteq_core.reproduce.isbi import PAPER_AUGMENTATION, PAPER_CHALLENGE
 
     parts, console = results["parts"], Console()
     ours = f"ours, slices {results['options']['held_out']}"

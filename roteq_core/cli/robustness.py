@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from roteq_core.cli.progress import follow, plain_errors, say
-from roteq_core.slices import parse_slices
+from roteq_core.membranes.slices import parse_slices
 
 
 @plain_errors
@@ -36,14 +36,14 @@ def robustness(
 ) -> None:
     """Score a model on slices turned, with other contrast, blur, noise, pixel size."""
     from roteq_core.config import SegmentOptions
-    from roteq_core.model import load_model
-    from roteq_core.robustness import (
+    from roteq_core.files.volumes import open_volume
+    from roteq_core.membranes.robustness import (
         AS_IT_IS,
         DEGRADATIONS,
         iter_robustness,
         turned_by,
     )
-    from roteq_core.volumes import open_volume
+    from roteq_core.model import load_model
 
     raw, true = open_volume(images), open_volume(truth)
     if raw.shape != true.shape:

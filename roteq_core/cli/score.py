@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from roteq_core.cli.progress import follow, plain_errors, say
-from roteq_core.slices import parse_slices
+from roteq_core.membranes.slices import parse_slices
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,7 +72,7 @@ def score(
 
 def _told_by_recipe(prediction: Path) -> str | None:
     """Give what high values are, if the file was written by `roteq segment`."""
-    from roteq_core.plane_writer import read_recipe
+    from roteq_core.files.plane_writer import read_recipe
 
     try:
         content = read_recipe(prediction).get("content")
@@ -96,7 +96,7 @@ def _read_pair(
     prediction: Path, truth: Path, slices: str | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Read the slices that are compared, (Z, H, W) each."""
-    from roteq_core.volumes import open_volume
+    from roteq_core.files.volumes import open_volume
 
     predicted, true = open_volume(prediction), open_volume(truth)
     wanted = parse_slices(slices, len(true)) if slices else range(len(true))

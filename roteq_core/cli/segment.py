@@ -53,7 +53,7 @@ def segment(
     angle in radians from right towards down, and strength) to OUTPUT_direction.tif.
     """
     from roteq_core.config import SegmentOptions
-    from roteq_core.segment import Segmenter, iter_segment_file
+    from roteq_core.membranes.segment import Segmenter, iter_segment_file
 
     options = SegmentOptions(
         model=model,
@@ -88,8 +88,8 @@ def _segment_part(
     area: str | None,
 ) -> None:
     from roteq_core.card import find_model, read_card
-    from roteq_core.serving import iter_segment_part_file
-    from roteq_core.volumes import open_volume
+    from roteq_core.files.volumes import open_volume
+    from roteq_core.membranes.segment_part import iter_segment_part_file
 
     part = None if area is None else read_area(area)
     for source, _ in pairs:
@@ -152,7 +152,7 @@ def _targets(images: list[Path], wanted: str) -> list[tuple[Path, Path]]:
 
 def _name(image: Path) -> str:
     """What to call an input: "stack" for stack.tif, stack.ome.tif and stack/."""
-    from roteq_core.volumes import IMAGE_SUFFIXES
+    from roteq_core.files.volumes import IMAGE_SUFFIXES
 
     if image.is_dir() and image.suffix != ".zarr":
         return image.resolve().name
@@ -163,7 +163,7 @@ def _name(image: Path) -> str:
 
 def _check_apart(pairs: list[tuple[Path, Path]], options: SegmentOptions) -> None:
     """Refuse runs that would write a file twice, or over another input."""
-    from roteq_core.segment_outputs import check_outputs, output_paths
+    from roteq_core.membranes.outputs import check_outputs, output_paths
 
     seen: dict[Path, Path] = {}
     for source, target in pairs:
@@ -181,7 +181,7 @@ def _check_apart(pairs: list[tuple[Path, Path]], options: SegmentOptions) -> Non
 
 def _advise(source: Path, given: float | None, wanted: float | None) -> None:
     """Say so if the pixels are not the model's, or a folder was read as one stack."""
-    from roteq_core.volumes import open_volume
+    from roteq_core.files.volumes import open_volume
 
     volume = open_volume(source)
     if volume.note:

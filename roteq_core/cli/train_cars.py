@@ -39,11 +39,11 @@ def train_cars(
 
     The last fifth of the images is held out, to validate and to fit the error bars.
     """
-    from roteq_core.car_frames import frames_from_files
     from roteq_core.card import check_model_output
+    from roteq_core.cars.frames import frames_from_files
+    from roteq_core.cars.train import TRAIN_CARS, TRAIN_CARS_PAPER, iter_train_cars
     from roteq_core.net_config import CAR_NETS
-    from roteq_core.presets import car_preset
-    from roteq_core.train_cars import TRAIN_CARS, TRAIN_CARS_PAPER, iter_train_cars
+    from roteq_core.training.presets import car_preset
 
     check_model_output(output)
     if network is not None and network not in CAR_NETS:

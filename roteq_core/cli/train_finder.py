@@ -33,9 +33,9 @@ def train_finder(
     """
     import dataclasses
 
-    from roteq_core.car_frames import frames_from_files
     from roteq_core.card import check_model_output
-    from roteq_core.train_finder import TRAIN_FINDER, iter_train_finder
+    from roteq_core.cars.frames import frames_from_files
+    from roteq_core.cars.train_finder import TRAIN_FINDER, iter_train_finder
 
     check_model_output(output)
     count = steps or TRAIN_FINDER.steps

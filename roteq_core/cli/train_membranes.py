@@ -62,14 +62,14 @@ def membranes(
     Ctrl-C stops: the model so far is saved, and --resume goes on exactly.
     """
     from roteq_core.card_text import CardText
-    from roteq_core.membrane_examples import read_examples
-    from roteq_core.presets import membrane_preset
-    from roteq_core.train_membranes import (
+    from roteq_core.files.volumes import open_volume
+    from roteq_core.membranes.examples import read_examples
+    from roteq_core.membranes.train import (
         iter_train_membranes,
         run_folder_of,
         save_unfinished,
     )
-    from roteq_core.volumes import open_volume
+    from roteq_core.training.presets import membrane_preset
 
     if start_from is not None and width is not None:
         _check_width(start_from, width)
@@ -129,7 +129,7 @@ def _check_width(start_from: str, width: int) -> None:
 
 
 def _labels_line(data: dict[str, Any]) -> str:
-    from roteq_core.label_meaning import MEANINGS
+    from roteq_core.membranes.label_meaning import MEANINGS
 
     meaning, reason = data["labels_read_as"], data["labels_read_because"]
     return f"{data['labels']} is read as {MEANINGS[meaning]} ({reason})"

@@ -1,6 +1,7 @@
 """Tables of cars: the record, the formats, the angle conventions of each.
 
 What each format can and cannot say is in docs/formats.md.
+No torch.
 """
 
 from roteq_core.tables.agreement import (

@@ -9,10 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from roteq_core.augment import as_batch, random_intensity, random_warp
 from roteq_core.config import TrainConfig
 from roteq_core.jobs import Job, Report, drain
-from roteq_core.labelled_stack import Piece
+from roteq_core.membranes.labelled_stack import Piece
 from roteq_core.metrics import MembraneScore, score_stack
 from roteq_core.net_config import MembraneNetConfig
 from roteq_core.networks import MembraneMaps
@@ -25,6 +24,7 @@ from roteq_core.tasks.membrane_planes import (
     raw_maps,
 )
 from roteq_core.tasks.membrane_targets import CENTER, IGNORED, membrane_targets
+from roteq_core.training.augment import as_batch, random_intensity, random_warp
 
 # What pixels without a label are called while scoring.
 UNKNOWN = 255

@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from roteq_core.direction import direction_error, membrane_direction
+from roteq_core.membranes.direction import direction_error, membrane_direction
+from roteq_core.membranes.walls import mend_membranes
 from roteq_core.tasks.membrane_targets import CENTER
-from roteq_core.walls import mend_membranes
 
 Maps = tuple[np.ndarray, np.ndarray, np.ndarray]  # probability, angle, strength
 

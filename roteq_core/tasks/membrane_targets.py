@@ -13,8 +13,8 @@ import numpy as np
 from scipy import ndimage
 from skimage.morphology import skeletonize
 
-from roteq_core.direction import membrane_direction
-from roteq_core.label_meaning import Meaning, read_labels
+from roteq_core.membranes.direction import membrane_direction
+from roteq_core.membranes.label_meaning import Meaning, read_labels
 
 INSIDE, CENTER, BESIDE, IGNORED = 0, 1, 2, 3
 

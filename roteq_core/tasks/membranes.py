@@ -13,7 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from roteq_core.jobs import drain
-from roteq_core.labelled_stack import Piece
+from roteq_core.membranes.labelled_stack import Piece
+from roteq_core.membranes.walls import mend_membranes
 from roteq_core.net_config import MembraneNetConfig
 from roteq_core.normalize import fit_normalization
 from roteq_core.predict import iter_predict_maps
@@ -28,7 +29,6 @@ from roteq_core.tasks.membrane_targets import (
     membrane_targets,
     membranes_from_labels,
 )
-from roteq_core.walls import mend_membranes
 
 __all__ = [
     "CENTER",

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 
 import pytest
 import torch
@@ -12,6 +14,7 @@ from roteq_core.model import (
     combine_models,
     load_model,
     make_model,
+    warm_model,
     with_card,
 )
 
@@ -136,6 +139,16 @@ def test_models_that_differ_are_not_combined(tiny_model):
 def test_model_without_a_network_is_refused():
     with pytest.raises(ValueError, match="at least one network"):
         make_model([], name="none", task="membranes")
+
+
+def test_model_stays_loaded_until_its_file_changes(tiny_file, tmp_path):
+    copy = tmp_path / "copy.safetensors"
+    copy.write_bytes(tiny_file.read_bytes())
+    first = warm_model(str(copy))
+    assert warm_model(str(copy)) is first
+    later = time.time() + 5
+    os.utime(copy, (later, later))
+    assert warm_model(str(copy)) is not first
 
 
 @pytest.mark.parametrize("name", shipped_models())

@@ -7,10 +7,10 @@ import pytest
 
 from roteq_core.angles import angle_from_heading
 from roteq_core.angular import angular_error
+from roteq_core.cars.find_cars import iter_find_cars
+from roteq_core.cars.orient import iter_orient
 from roteq_core.config import FindOptions, OrientOptions
-from roteq_core.find_cars import iter_find_cars
 from roteq_core.jobs import drain
-from roteq_core.orient import iter_orient
 from roteq_core.synthetic.samples import sample_aerial_scene
 from roteq_core.tables import Car, CarTable
 

@@ -8,8 +8,8 @@ from qtpy.QtWidgets import QApplication, QVBoxLayout, QWidget
 
 from napari_roteq import _running
 from napari_roteq._errors import JobError
-from napari_roteq._job_bar import JobBar
 from napari_roteq._jobs import run, run_in_thread, run_planes
+from napari_roteq._parts.job_bar import JobBar
 from roteq_core.jobs import Report
 
 pytestmark = pytest.mark.usefixtures("sample_jobs")

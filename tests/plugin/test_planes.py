@@ -1,6 +1,6 @@
 from napari_roteq._planes import PlaneOrder, steer_planes
 from roteq_core.jobs import Report
-from roteq_core.worker import Control, Outcome
+from roteq_core.serving.worker import Control, Outcome
 
 
 def take_all(order):

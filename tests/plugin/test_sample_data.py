@@ -3,7 +3,7 @@ from napari.layers import Layer
 
 from napari_roteq._car_shapes import TABLE
 from napari_roteq._sample_data import FOLDER, aerial_scene, em_stack
-from napari_roteq._segment_source import path_of, pixel_size_nm
+from napari_roteq._segment.source import path_of, pixel_size_nm
 
 
 def test_stack_knows_its_pixels_and_its_file():

@@ -1,0 +1,1 @@
+"""Show the vector fields inside a model."""

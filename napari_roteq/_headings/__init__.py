@@ -1,0 +1,1 @@
+"""Tell which way the cars of an aerial image point."""

@@ -1,0 +1,1 @@
+"""Parts that several widgets are made of."""

@@ -1,0 +1,1 @@
+"""Review headings from the keyboard."""

@@ -1,0 +1,1 @@
+"""Score a prediction layer against a truth layer."""

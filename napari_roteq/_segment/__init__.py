@@ -1,0 +1,1 @@
+"""Segment membranes of an image layer."""

@@ -1,0 +1,1 @@
+"""Train a model on one's own labels, and watch it learn."""

@@ -1,0 +1,1 @@
+"""Cars seen from above: finding them, telling their headings, learning both."""

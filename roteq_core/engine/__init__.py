@@ -1,0 +1,1 @@
+"""How rotating convolutions are made fast: strips, spectra, one pass for all."""

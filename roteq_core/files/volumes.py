@@ -1,0 +1,280 @@
+"""Volumes: TIFF, folders, OME-Zarr and plain images, read plane by plane.
+
+A volume is a row of gray planes (Z, H, W) that are read when they are asked for, so
+that memory does not grow with the stack. No torch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tifffile
+
+from roteq_core.files.pixel_size import zarr_pixel_size
+from roteq_core.files.tiff_planes import TiffPlanes
+from roteq_core.files.z_spacing import zarr_z_spacing
+
+IMAGE_SUFFIXES = (".tif", ".tiff", ".png", ".jpg", ".jpeg", ".bmp")
+_TIFF_SUFFIXES = (".tif", ".tiff")
+_ZARR_FILES = ("zarr.json", ".zarray", ".zgroup")
+
+
+@dataclass
+class Volume:
+    """Planes of an image file, a folder or a Zarr array.
+
+    Indexing gives a plane: ``volume[3]`` is an array (H, W). `depth` are the planes of
+    each stack where several follow each other, as time points do. `note` says what a
+    person may not expect of how the files were read.
+    """
+
+    path: Path
+    shape: tuple[int, int, int]
+    dtype: np.dtype[Any]
+    pixel_size_nm: float | None = None
+    _read: Callable[[int], Any] = field(default=None, repr=False)  # type: ignore[assignment]
+    z_spacing_nm: float | None = None
+    note: str = ""
+    depth: int | None = None
+
+    def __post_init__(self) -> None:
+        if min(self.shape) < 1:
+            raise ValueError(f"{self.path} holds no pixels: its shape is {self.shape}")
+        if self.dtype.kind not in "biuf":
+            raise ValueError(f"pixels of {self.path} must be numbers, got {self.dtype}")
+
+    @property
+    def ndim(self) -> int:
+        """Three: planes, rows, columns."""
+        return 3
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, plane: Any) -> np.ndarray:
+        index = int(plane[0] if isinstance(plane, tuple) else plane)
+        if not 0 <= index < len(self):
+            raise IndexError(f"{self.path} has planes 0…{len(self) - 1}, got {index}")
+        try:
+            return to_gray(np.asarray(self._read(index)))
+        except MemoryError:
+            raise
+        except Exception as error:  # every codec raises what it likes
+            raise ValueError(
+                f"cannot read plane {index} of {self.path}: {error}"
+            ) from error
+
+    def read(self, planes: range | None = None) -> np.ndarray:
+        """Read planes, all if not told, as one array (Z, H, W)."""
+        wanted = range(len(self)) if planes is None else planes
+        return np.stack([self[z] for z in wanted])
+
+
+def to_gray(plane: np.ndarray) -> np.ndarray:
+    """Give a plane (H, W): colors are weighed as the eye does, alpha is dropped.
+
+    Gray that was stored as color keeps its values and number type.
+    """
+    if plane.ndim == 2:
+        return plane
+    if plane.ndim == 3 and plane.shape[-1] in (1, 2):
+        return plane[..., 0]
+    if plane.ndim == 3 and plane.shape[-1] in (3, 4):
+        if np.all(plane[..., :2] == plane[..., 1:3]):
+            return plane[..., 0]
+        weights = np.array([0.299, 0.587, 0.114], np.float32)
+        return plane[..., :3].astype(np.float32) @ weights
+    raise ValueError(
+        f"a plane must be gray (H, W) or color (H, W, 3 or 4), got {plane.shape}"
+    )
+
+
+def open_volume(path: Path | str) -> Volume:
+    """Open a TIFF, another image, a folder of images or a Zarr array, lazily."""
+    path = Path(path)
+    if not path.exists():
+        raise ValueError(f"there is no file or folder {path}")
+    if path.suffix == ".zarr" or any((path / name).exists() for name in _ZARR_FILES):
+        return _open_zarr(path)
+    if path.is_dir():
+        return _open_folder(path)
+    if path.suffix.lower() in _TIFF_SUFFIXES:
+        return _open_tiff(path)
+    if path.suffix.lower() in IMAGE_SUFFIXES:
+        return _open_image(path)
+    raise ValueError(
+        f"{path} must be a .tif, .png, .jpg or .bmp image, a .zarr array or a folder"
+    )
+
+
+def _open_image(path: Path) -> Volume:
+    """Open a PNG, JPEG or BMP by its header; pixels are read when asked for."""
+    from imageio import v3 as imageio
+
+    try:
+        found = imageio.improps(path)
+    except Exception as error:  # every format raises what it likes
+        raise ValueError(f"cannot read the image {path}: {error}") from error
+    return Volume(
+        path,
+        (1, found.shape[0], found.shape[1]),
+        np.dtype(found.dtype),
+        None,
+        lambda _: imageio.imread(path),
+    )
+
+
+def _open_tiff(path: Path) -> Volume:
+    try:
+        planes = TiffPlanes(path)
+    except (tifffile.TiffFileError, OSError, IndexError, TypeError) as error:
+        raise ValueError(f"cannot read the TIFF {path}: {error}") from error
+    depth, height, width = planes.shape[:3]
+    return Volume(
+        path,
+        (depth, height, width),
+        planes.dtype,
+        planes.pixel_size_nm,
+        planes,
+        z_spacing_nm=planes.z_spacing_nm,
+        **_stacks_of(path, planes.lead, planes.times, is_cut_off=planes.is_cut_off),
+    )
+
+
+def _stacks_of(
+    path: Path, lead: tuple[int, ...], times: int, *, is_cut_off: bool = False
+) -> dict[str, Any]:
+    """Give the depth of each time point, and a note; nothing if all is one stack.
+
+    Time points of one plane each are slices: many writers call them so. `lead` are the
+    sizes before rows and columns.
+    """
+    planes = int(np.prod(lead, dtype=int))
+    if is_cut_off:
+        return {"note": f"{path} may be cut off: {planes} planes of it can be read"}
+    named = [n for n in lead if n > 1]
+    if times == 1 and len(named) > 1:
+        sizes = " × ".join(map(str, named))
+        note = f"{path} was read with its {sizes} planes as one stack of {planes}"
+        return {"note": note}
+    if times in (1, planes):
+        return {}
+    depth = planes // times
+    note = (
+        f"{path} was read with its {times} time points of {depth} slices one after the "
+        f"other, {planes} in all; cells are linked within each"
+    )
+    return {"depth": depth, "note": note}
+
+
+def _natural(path: Path) -> list[tuple[int, str]]:
+    """Sort slice 2 before slice 10."""
+    parts = re.split(r"(\d+)", path.name.lower())
+    return [(int(part), "") if part.isdigit() else (0, part) for part in parts]
+
+
+def _open_folder(path: Path) -> Volume:
+    files = [p for p in path.iterdir() if p.suffix.lower() in IMAGE_SUFFIXES]
+    files = sorted((p for p in files if not p.name.startswith(".")), key=_natural)
+    if not files:
+        raise ValueError(
+            f"the folder {path} holds no images ({', '.join(IMAGE_SUFFIXES)})"
+        )
+    volumes = [open_volume(file) for file in files]
+    first = volumes[0]
+    for volume in volumes:
+        if volume.shape[1:] != first.shape[1:]:
+            raise ValueError(
+                f"images of one stack must have the same size, got {first.shape[1:]} "
+                f"in {first.path.name} and {volume.shape[1:]} in {volume.path.name}"
+            )
+    planes = [(volume, index) for volume in volumes for index in range(len(volume))]
+
+    def read(index: int) -> np.ndarray:
+        volume, plane = planes[index]
+        return volume[plane]
+
+    shape = (len(planes), *first.shape[1:])
+    return Volume(
+        path,
+        shape,
+        first.dtype,
+        first.pixel_size_nm,
+        read,
+        z_spacing_nm=first.z_spacing_nm,
+        note=_note_of_stacks(path, volumes),
+    )
+
+
+def _note_of_stacks(path: Path, volumes: list[Volume]) -> str:
+    """Say that stacks were put together; images and labels may lie side by side."""
+    if len(volumes) == 1 or all(len(volume) == 1 for volume in volumes):
+        return ""
+    return (
+        f"the folder {path} was read with its {len(volumes)} stacks "
+        f"({', '.join(volume.path.name for volume in volumes[:4])}) as one of "
+        f"{sum(map(len, volumes))} slices; name a file to read it alone"
+    )
+
+
+def _open_zarr(path: Path) -> Volume:
+    import zarr
+
+    try:
+        node = zarr.open(path, mode="r")
+    except Exception as error:  # zarr raises many kinds
+        raise ValueError(f"cannot read the Zarr {path}: {error}") from error
+    pixel_size, spacing = None, None
+    sizes: dict[str, int] = {}
+    if isinstance(node, zarr.Group):
+        node, scale, sizes = _first_scale(node, path)
+        pixel_size, spacing = zarr_pixel_size(scale), zarr_z_spacing(scale)
+    if node.ndim < 2:
+        raise ValueError(f"{path} must hold planes (H, W), got shape {node.shape}")
+    lead = node.shape[:-2]
+    count = int(np.prod(lead, dtype=int))
+    channels = sizes.get("channel", 1)
+    if channels > 1 and count > channels:
+        raise ValueError(
+            f"{path} has {channels} channels (shape {node.shape}): save the channel "
+            "that shows membranes as an array of its own"
+        )
+
+    def read(index: int) -> Any:
+        place: Any = np.unravel_index(index, lead) if lead else ...
+        return node[place]
+
+    shape = (count, *node.shape[-2:])
+    return Volume(
+        path,
+        shape,
+        np.dtype(node.dtype),
+        pixel_size,
+        read,
+        z_spacing_nm=spacing,
+        **_stacks_of(path, lead, sizes.get("time", 1)),
+    )
+
+
+def _first_scale(group: Any, path: Path) -> tuple[Any, dict[str, Any], dict[str, int]]:
+    """Full-size array of an OME-Zarr group, what is said of it, and sizes by kind.
+
+    Kinds are those of axes: OME-Zarr puts time first, then channels, then space.
+    """
+    attributes = dict(group.attrs)
+    scales = attributes.get("ome", attributes).get("multiscales")
+    if not scales:
+        raise ValueError(f"{path} is a Zarr group without OME-Zarr 'multiscales'")
+    array = group[scales[0]["datasets"][0]["path"]]
+    kinds = [a.get("type") for a in scales[0].get("axes", []) if isinstance(a, dict)]
+    sizes = {
+        kind: array.shape[kinds.index(kind)]
+        for kind in ("time", "channel")
+        if kind in kinds
+    }
+    return array, scales[0], sizes

@@ -1,0 +1,1 @@
+"""Membranes and cells of EM images: learnt, segmented, scored."""

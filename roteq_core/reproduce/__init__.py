@@ -1,0 +1,1 @@
+"""The paper's experiments, and how the shipped models were made, to be done again."""

@@ -1,0 +1,1 @@
+"""The compute process, and what a viewer asks of it."""

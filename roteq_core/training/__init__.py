@@ -1,0 +1,1 @@
+"""Training as a job: steps, checkpoints, run folders, presets, cost."""
