@@ -103,10 +103,15 @@ def test_core_has_no_import_cycle():
     assert list(TopologicalSorter(graph).static_order())
 
 
-def test_only_the_command_line_knows_the_command_line():
+@pytest.mark.parametrize("outermost", ["cli", "serving"])
+def test_nothing_in_the_core_rests_on_its_outermost_packages(outermost):
+    package = f"roteq_core.{outermost}"
     for module, file in module_files("roteq_core").items():
-        if not module.startswith("roteq_core.cli"):
-            assert not [name for name in imports(module, file) if ".cli" in name]
+        if not module.startswith(package):
+            found = [
+                n for n in imports(module, file) if f"{n}.".startswith(f"{package}.")
+            ]
+            assert not found, (module, found)
 
 
 def test_torch_is_seen_where_it_is_imported():

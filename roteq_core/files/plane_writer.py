@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
