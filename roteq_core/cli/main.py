@@ -30,6 +30,7 @@ app = typer.Typer(
     help="Rotation-equivariant vector-field networks from the command line.",
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
+    rich_markup_mode="markdown",  # paragraphs are wrapped anew
 )
 
 # A single command: app.command()(module.function).

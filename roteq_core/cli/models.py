@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from roteq_core.cli.progress import plain_errors, say
 
@@ -30,7 +30,8 @@ def models(
     if as_json:
         typer.echo(json.dumps({name: asdict(card) for name, card in cards.items()}))
         return
-    table = Table("name", "for", "networks", "weights", "what it is")
+    name = Column("name", no_wrap=True)  # to be copied
+    table = Table(name, "for", "networks", "weights", "what it is")
     for name, card in cards.items():
         size = f"{card.parameters:,}"
         purpose = f"{card.task} (baseline)" if card.is_baseline else card.task
