@@ -1,4 +1,4 @@
-"""How jobs are run, as plain values: training, segmenting, orienting, finding.
+"""How jobs are run, as plain values: training, segmenting, orienting, looking inside.
 
 Each field carries its label, limits and tip in its metadata, once: the command line and
 the viewer's forms read them from here. What networks are made of is in `net_config`. No
@@ -177,6 +177,37 @@ class SegmentOptions:
         "Close walls",
         "Bring each piece of membrane near to the strength of its whole wall.",
     )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+@dataclass(frozen=True)
+class FieldOptions:
+    """Which field of which network, and how to compute it."""
+
+    model: str = option(
+        "membranes", "Model", "A shipped name or a file.", advanced=False
+    )
+    layer: str = option(
+        "", "Layer", "Name of a layer; the last one that gives fields if empty."
+    )
+    member: int = option(
+        0, "Member", "Which network of an ensemble, counted from 0.", low=0, high=99
+    )
+    device: Literal["auto", "cpu", "cuda", "mps"] = option(
+        "auto", "Device", "auto takes a GPU where there is one."
+    )
+    tile: int = option(
+        512, "Tile", "Pixels at once; less needs less memory.", low=16, high=16384
+    )
+    pixel_size_nm: float | None = option(
+        None, "Pixel size", "Nanometers; resampled to the model's.", low=0.01, high=1e5
+    )
+    car_length_px: float | None = option(
+        None, "Car length", "Pixels; resampled to the model's.", low=2, high=10_000
+    )
+    inverted: bool = option(False, "Inverted", "Bright and dark change places.")
 
     def __post_init__(self) -> None:
         check_options(self)

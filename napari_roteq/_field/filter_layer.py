@@ -10,8 +10,8 @@ from napari_roteq._field.recipe import named_model
 from napari_roteq._layers import LayerData, tag
 from napari_roteq._recipes import Recipe
 from napari_roteq._session import ModelChoice
+from roteq_core.config import FieldOptions
 from roteq_core.fields.filter_sheet import FilterSheet
-from roteq_core.fields.layers import FieldOptions
 
 ROLE = "filters"
 _GAP = 0.05  # of the image's width, between it and the filters

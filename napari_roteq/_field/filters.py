@@ -13,8 +13,9 @@ from napari_roteq._field.form import FieldForm
 from napari_roteq._jobs import run
 from napari_roteq._layers import update_or_add
 from napari_roteq._parts.job_bar import leave_to_the_bar
+from roteq_core.config import FieldOptions
 from roteq_core.fields.filter_sheet import filter_sheet
-from roteq_core.fields.layers import FieldLayer, FieldOptions
+from roteq_core.fields.layers import FieldLayer
 
 
 class FieldFilters:

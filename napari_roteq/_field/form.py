@@ -30,12 +30,8 @@ from napari_roteq._segment.source import Part, pixel_size_nm
 from napari_roteq._session import ModelChoice, Session
 from napari_roteq._settings import read_settings
 from roteq_core.card import shipped_models
-from roteq_core.fields.layers import (
-    FieldLayer,
-    FieldOptions,
-    field_layers,
-    find_layer,
-)
+from roteq_core.config import FieldOptions
+from roteq_core.fields.layers import FieldLayer, field_layers, find_layer
 
 _ELSEWHERE = ("model", "layer", "member")
 _TYPICAL_CAR_M = 4.5

@@ -11,7 +11,7 @@ from napari_roteq._recipes import Recipe
 from napari_roteq._segment.source import Work
 from napari_roteq._session import ModelChoice
 from roteq_core.card import file_hash
-from roteq_core.fields.layers import FieldOptions
+from roteq_core.config import FieldOptions
 
 _DEFAULTS = FieldOptions()
 _FLAGS = {

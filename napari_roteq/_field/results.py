@@ -17,12 +17,9 @@ from napari_roteq._recipes import Recipe
 from napari_roteq._segment.source import Work, path_of
 from napari_roteq._session import ModelChoice
 from napari_roteq._vector_drawing import draw_vectors
-from roteq_core.fields.layers import (
-    FieldLayer,
-    FieldOptions,
-    LayerField,
-    vectors_within,
-)
+from roteq_core.config import FieldOptions
+from roteq_core.fields.layers import FieldLayer
+from roteq_core.fields.placed import LayerField, vectors_within
 
 ROLE = "vector field"
 _WIDER = 1.4  # than usual: fields are drawn over busy images

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from napari_roteq._images import Index, empty_result
-from roteq_core.fields.layers import FieldLayer, LayerField
+from roteq_core.fields.layers import FieldLayer
+from roteq_core.fields.placed import LayerField
 
 _AT_ONCE = 2**26  # bytes of a plane up to which all filters are computed together
 _STRONG = 99.5  # percent of the vectors are not longer than what is called strong

@@ -14,7 +14,7 @@ from napari_roteq._images import Area, Index
 from napari_roteq._recipes import Recipe
 from napari_roteq._segment.source import Source, plan_work, source_of
 from napari_roteq._session import ModelChoice
-from roteq_core.fields.layers import FieldOptions
+from roteq_core.config import FieldOptions
 from roteq_core.tables import Car
 
 _LARGEST = 2048  # pixels that are read at most; the model looks at fewer

@@ -12,7 +12,7 @@ from napari_roteq._parts.job_bar import JobBar, leave_to_the_bar
 from napari_roteq._recipes import Recipe
 from napari_roteq._segment.source import path_of
 from napari_roteq._session import ModelChoice
-from roteq_core.fields.layers import FieldOptions
+from roteq_core.config import FieldOptions
 from roteq_core.fields.turn_curve import TurnCurve
 from roteq_core.jobs import Report
 

@@ -25,7 +25,9 @@ from napari_roteq._running import RunningJob
 from napari_roteq._segment.source import plan_work
 from napari_roteq._session import ModelChoice, Session
 from napari_roteq._settings import read_settings
-from roteq_core.fields.layers import FieldLayer, FieldOptions, LayerField
+from roteq_core.config import FieldOptions
+from roteq_core.fields.layers import FieldLayer
+from roteq_core.fields.placed import LayerField
 from roteq_core.fields.turn_curve import TurnCurve
 
 

@@ -41,8 +41,8 @@ def field(
     One plane for each filter, with two channels: u (right) and v (down). The recipe
     in the file says where the first vector lies and how many pixels are between them.
     """
+    from roteq_core.config import FieldOptions
     from roteq_core.fields.compute import iter_field_file
-    from roteq_core.fields.layers import FieldOptions
 
     options = FieldOptions(
         model=model,

@@ -30,8 +30,8 @@ def models(
     if as_json:
         typer.echo(json.dumps({name: asdict(card) for name, card in cards.items()}))
         return
-    name = Column("name", no_wrap=True)  # to be copied
-    table = Table(name, "for", "networks", "weights", "what it is")
+    names = Column("name", no_wrap=True)  # to be copied
+    table = Table(names, "for", "networks", "weights", "what it is")
     for name, card in cards.items():
         size = f"{card.parameters:,}"
         purpose = f"{card.task} (baseline)" if card.is_baseline else card.task

@@ -20,15 +20,11 @@ from roteq_core.areas import Area, check_area, with_context
 from roteq_core.card import ModelCard, file_hash, find_model
 from roteq_core.cars.orient import read_image
 from roteq_core.cars.sizes import DEFAULT_LENGTH_PX
+from roteq_core.config import FieldOptions
 from roteq_core.device import choose_device
-from roteq_core.fields.layers import (
-    FieldLayer,
-    FieldOptions,
-    LayerField,
-    field_layers,
-    find_layer,
-)
+from roteq_core.fields.layers import FieldLayer, field_layers, find_layer
 from roteq_core.fields.maps import iter_network_field
+from roteq_core.fields.placed import LayerField
 from roteq_core.files.plane_writer import write_planes
 from roteq_core.files.volumes import open_volume
 from roteq_core.jobs import Job, Report

@@ -9,13 +9,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
-
-from roteq_core.areas import Area
-from roteq_core.config import check_options, option
 from roteq_core.net_config import (
     CarFinderNetConfig,
     CarNetConfig,
@@ -70,101 +66,6 @@ class FieldLayer:
         """Title, number of filters and stride if it is not 1, for a list."""
         words = [self.title, f"{self.filters} filter{'s' if self.filters > 1 else ''}"]
         return " · ".join(words if self.stride == 1 else [*words, f"1:{self.stride}"])
-
-
-@dataclass(frozen=True)
-class LayerField:
-    """The fields that filters of a layer make of a plane, and where they lie.
-
-    Parameters
-    ----------
-    field : float32 array of shape (F, 2, h, w)
-        u (right) and v (down) of each filter.
-    filters : tuple of int
-        Which filters of the layer these are.
-    first, step : (float, float)
-        Row and column of the first vector in pixels of the plane, and pixels between
-        neighbors.
-    """
-
-    field: np.ndarray
-    filters: tuple[int, ...]
-    first: tuple[float, float]
-    step: tuple[float, float]
-
-    def within(self, area: Area) -> LayerField:
-        """Keep the vectors that lie in an area of the plane, and place them in it."""
-        start, stop = vectors_within(area, self.first, self.step, self.field.shape[2:])
-        if not (start < stop).all():
-            rows, columns = self.step
-            raise ValueError(
-                f"the area must hold a vector: they lie {rows:g} × {columns:g} pixels "
-                f"apart, and none in {area}"
-            )
-        kept = self.field[:, :, start[0] : stop[0], start[1] : stop[1]]
-        first = np.array(self.first) + start * self.step - area[:2]
-        row, column = first.tolist()
-        return replace(self, field=np.ascontiguousarray(kept), first=(row, column))
-
-
-def vectors_within(
-    area: Area,
-    first: tuple[float, float],
-    step: tuple[float, float],
-    shape: tuple[int, ...],
-) -> tuple[np.ndarray, np.ndarray]:
-    """Say which vectors lie in an area of pixels.
-
-    Parameters
-    ----------
-    area : (int, int, int, int)
-        In pixels of the plane.
-    first, step : (float, float)
-        See `LayerField`.
-    shape : (int, int)
-        Rows and columns of vectors.
-
-    Returns
-    -------
-    start, stop : int arrays of shape (2,)
-        Row and column of the first one, and after the last one; without one, some
-        start is no less than its stop.
-    """
-    low, high = np.array(area[:2]) - 0.5, np.array(area[2:]) - 0.5
-    start = np.maximum(np.ceil((low - first) / step), 0).astype(int)
-    stop = np.minimum(np.floor((high - first) / step) + 1, shape).astype(int)
-    return start, stop
-
-
-@dataclass(frozen=True)
-class FieldOptions:
-    """Which field of which network, and how to compute it."""
-
-    model: str = option(
-        "membranes", "Model", "A shipped name or a file.", advanced=False
-    )
-    layer: str = option(
-        "", "Layer", "Name of a layer; the last one that gives fields if empty."
-    )
-    member: int = option(
-        0, "Member", "Which network of an ensemble, counted from 0.", low=0, high=99
-    )
-    device: Literal["auto", "cpu", "cuda", "mps"] = option(
-        "auto", "Device", "auto takes a GPU where there is one."
-    )
-    tile: int = option(
-        512, "Tile", "Pixels at once; less needs less memory.", low=16, high=16384
-    )
-    pixel_size_nm: float | None = option(
-        None, "Pixel size", "Nanometers; resampled to the model's.", low=0.01, high=1e5
-    )
-    car_length_px: float | None = option(
-        None, "Car length", "Pixels; resampled to the model's.", low=2, high=10_000
-    )
-    inverted: bool = option(False, "Inverted", "Bright and dark change places.")
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 def field_layers(config: Any) -> tuple[FieldLayer, ...]:

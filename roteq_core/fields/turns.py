@@ -27,10 +27,9 @@ from roteq_core.areas import Area
 from roteq_core.card import shipped_models
 from roteq_core.cars.orient import iter_headings
 from roteq_core.cars.sizes import DEFAULT_LENGTH_PX
-from roteq_core.config import OrientOptions
+from roteq_core.config import FieldOptions, OrientOptions
 from roteq_core.device import choose_device
 from roteq_core.fields.compute import network_input, read_part
-from roteq_core.fields.layers import FieldOptions
 from roteq_core.fields.turn_curve import BASELINES, TurnCurve
 from roteq_core.image_turning import central_disc, turn_image
 from roteq_core.jobs import Job, Report, drain

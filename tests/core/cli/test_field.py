@@ -6,8 +6,8 @@ import tifffile
 from typer.testing import CliRunner
 
 from roteq_core.cli.main import app
+from roteq_core.config import FieldOptions
 from roteq_core.fields.compute import iter_field_part
-from roteq_core.fields.layers import FieldOptions
 from roteq_core.files.plane_writer import read_recipe
 from roteq_core.jobs import drain
 

@@ -7,6 +7,7 @@ import pytest
 import tifffile
 import torch
 
+from roteq_core.config import FieldOptions
 from roteq_core.fields.compute import (
     chosen_network,
     iter_field,
@@ -14,7 +15,6 @@ from roteq_core.fields.compute import (
     model_zoom,
     turned_filters,
 )
-from roteq_core.fields.layers import FieldOptions
 from roteq_core.jobs import drain
 from roteq_core.model import make_model
 from roteq_core.net_config import CarNetConfig

@@ -4,15 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from roteq_core.fields.layers import (
-    FieldOptions,
-    LayerField,
-    field_layers,
-    find_layer,
-    input_stride,
-    vectors_within,
-)
+from roteq_core.config import FieldOptions
+from roteq_core.fields.layers import field_layers, find_layer, input_stride
 from roteq_core.fields.maps import layer_field
+from roteq_core.fields.placed import LayerField, vectors_within
 from roteq_core.fields.tiles import count_outputs
 from roteq_core.layers import RotConv
 from roteq_core.net_config import (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from roteq_core.fields.layers import FieldOptions
+from roteq_core.config import FieldOptions
 from roteq_core.fields.turns import iter_turn_image
 from roteq_core.image_turning import turn_image
 from roteq_core.jobs import drain

@@ -4,8 +4,8 @@ from napari.layers import Image, Layer
 from napari_roteq._field.filter_layer import filter_layer
 from napari_roteq._layers import METADATA
 from napari_roteq._session import ModelChoice
+from roteq_core.config import FieldOptions
 from roteq_core.fields.filter_sheet import filter_sheet
-from roteq_core.fields.layers import FieldOptions
 
 
 def test_filters_lie_at_the_right_of_the_image_and_fit(membrane_model):

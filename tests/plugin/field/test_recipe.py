@@ -5,7 +5,7 @@ from napari_roteq._field.recipe import make_recipe
 from napari_roteq._images import Area
 from napari_roteq._segment.source import Work, source_of
 from napari_roteq._session import ModelChoice
-from roteq_core.fields.layers import FieldOptions
+from roteq_core.config import FieldOptions
 
 
 def test_recipe_names_plane_part_and_filter(membrane_model):

@@ -9,7 +9,9 @@ from napari_roteq._images import Area
 from napari_roteq._layers import METADATA
 from napari_roteq._segment.source import Work, source_of
 from napari_roteq._session import ModelChoice
-from roteq_core.fields.layers import FieldOptions, LayerField, field_layers
+from roteq_core.config import FieldOptions
+from roteq_core.fields.layers import field_layers
+from roteq_core.fields.placed import LayerField
 from roteq_core.net_config import MembraneNetConfig
 
 LAYER = field_layers(MembraneNetConfig(width=1))[2]  # stride 4

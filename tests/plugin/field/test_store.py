@@ -4,7 +4,8 @@ import pytest
 from napari_roteq import _images
 from napari_roteq._field import store as _field_store
 from napari_roteq._field.store import FieldStore, strong_length
-from roteq_core.fields.layers import LayerField, field_layers
+from roteq_core.fields.layers import field_layers
+from roteq_core.fields.placed import LayerField
 from roteq_core.net_config import MembraneNetConfig
 
 LAYER = field_layers(MembraneNetConfig(width=1))[1]  # two filters, stride 2

@@ -6,7 +6,7 @@ from napari_roteq._field.turn import Crop, cars_in, middle_of, turn_recipe
 from napari_roteq._images import Area
 from napari_roteq._segment.source import source_of
 from napari_roteq._session import ModelChoice
-from roteq_core.fields.layers import FieldOptions
+from roteq_core.config import FieldOptions
 
 
 def test_middle_of_a_large_area_is_taken():

@@ -10,7 +10,7 @@ from shown import layer_with_role
 
 from napari_roteq._field.results import FieldStyle
 from napari_roteq._layers import METADATA
-from roteq_core.fields.layers import FieldOptions
+from roteq_core.config import FieldOptions
 
 WAIT = 200_000  # milliseconds; generous, nothing waits that long when all is well
 
