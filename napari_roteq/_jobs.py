@@ -41,7 +41,7 @@ def run(
     Parameters
     ----------
     job : str
-        "module:function" of a job, e.g. "roteq_core.predict:iter_predict".
+        "module:function" of a job, e.g. "roteq_core.cars.orient:iter_orient".
     *args, **kwargs
         For the job; picklable, and not to be changed until it has begun.
     on_report, on_result, on_error, on_finished : callables, optional
