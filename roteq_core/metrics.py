@@ -31,9 +31,11 @@ from roteq_core.membranes.polarity import (
     Decision,
     PredictionPolarity,
     TruthKind,
+    as_membrane,
     class_means,
     decide_prediction,
     decide_truth,
+    numbered_cells,
     prediction_scale,
     truth_regions,
 )
@@ -130,17 +132,20 @@ def iter_score_stack(
     """
     prediction, truth = _as_stacks(prediction, truth)
     known = decide_truth(truth, truth_kind, ignore=ignore)
-    scale = prediction_scale(prediction.dtype, prediction.min(), prediction.max())
+    scale = prediction_scale(prediction)
     means = class_means(prediction, truth, known.value, ignore)
-    decided = decide_prediction(means[0] / scale, means[1] / scale, polarity)
+    decided = decide_prediction(
+        means[0] / scale,
+        means[1] / scale,
+        polarity,
+        may_be_labels=prediction.dtype.kind in "iu",
+    )
     levels = _levels(prediction, thresholds)
     rows: dict[int, np.ndarray] = {}  # slice -> (thresholds, 3)
     for z in range(len(truth)):
         regions, known_pixels = truth_regions(truth[z], known.value, ignore)
         if regions.any():
-            membrane = prediction[z] / scale
-            if decided.value == "cells":
-                membrane = 1 - membrane
+            membrane = as_membrane(prediction[z], scale, decided.value == "cells")
             rows[z] = _sweep_slice(membrane, regions, known_pixels, levels)
         text = f"slice {z + 1} of {len(truth)}"
         yield Report(z + 1, len(truth), text)
@@ -169,18 +174,21 @@ def score_labels(
     """
     predicted, truth = _as_stacks(predicted, truth)
     known = decide_truth(truth, truth_kind, ignore=ignore)
-    slices = []
-    for cells, plane in zip(predicted, truth, strict=True):
+    slices = {}
+    for z, (cells, plane) in enumerate(zip(predicted, truth, strict=True)):
         regions, _ = truth_regions(plane, known.value, ignore)
         if regions.any():
-            slices.append(compare_partitions(cells, regions))
+            slices[z] = compare_partitions(cells, regions)
     if not slices:
         raise ValueError("the truth must show a cell in at least one slice, got none")
     return LabelScore(
-        v_rand=float(np.mean([score.v_rand for score in slices])),
-        v_info=float(np.mean([score.v_info for score in slices])),
-        per_slice=tuple(slices),
+        v_rand=float(np.mean([score.v_rand for score in slices.values()])),
+        v_info=float(np.mean([score.v_info for score in slices.values()])),
+        per_slice=tuple(slices.values()),
+        slices=tuple(slices),
         truth_kind=known,
+        prediction_kind=numbered_cells(predicted, narrow=True)
+        or Decision("labels", "given", given=True),
     )
 
 

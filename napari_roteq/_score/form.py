@@ -123,6 +123,17 @@ class ScoreForm(QWidget):
         if self._score is not None:
             self._draw(self._score)
 
+    def clear(self) -> None:
+        """Show no score."""
+        self._score = None
+        self._indices = []
+        for text in (self._summary, self._note):
+            text.clear()
+            text.setToolTip("")
+        self._sweep.show_lines([], {})
+        self._errors.show_values([])
+        self._table.setRowCount(0)
+
     def show_score(
         self, summary: str, reasons: str, header: Sequence[str], rows: Sequence[Any]
     ) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from napari.layers import Labels, Shapes
+from napari.layers import Shapes
 from napari.utils.colormaps import DirectLabelColormap
 
 from napari_roteq._car_shapes import TABLE, cars_in_shapes
@@ -18,6 +18,7 @@ from napari_roteq._layers import METADATA, LayerData, cells_layer, tag
 from roteq_core.angles import angle_from_heading
 from roteq_core.jobs import Job, Report
 from roteq_core.membranes.mistakes import Mistakes
+from roteq_core.membranes.polarity import numbered_cells
 from roteq_core.metrics import LabelScore, MembraneScore, summarize_headings
 from roteq_core.tables import match_cars
 
@@ -27,11 +28,15 @@ _COLORS = {"merges": "#ff5a36", "splits": "#38b6ff"}
 
 @dataclass(frozen=True)
 class Pair:
-    """Prediction and truth in memory, (Z, H, W) each, and which planes they are."""
+    """Prediction and truth in memory, (Z, H, W) each, and which planes they are.
+
+    `is_numbered` says that the prediction is numbered cells, not a probability.
+    """
 
     prediction: np.ndarray
     truth: np.ndarray
     indices: tuple[Index, ...]
+    is_numbered: bool
 
 
 def check_pair(prediction: Any, truth: Any) -> None:
@@ -54,7 +59,11 @@ def check_pair(prediction: Any, truth: Any) -> None:
 
 
 def iter_read_pair(
-    prediction: Planes, truth: Planes, indices: Sequence[Index]
+    prediction: Planes,
+    truth: Planes,
+    indices: Sequence[Index],
+    *,
+    of_labels: bool = False,
 ) -> Job[Pair]:
     """Read the planes to compare; a job for a thread."""
     planes: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
@@ -65,7 +74,9 @@ def iter_read_pair(
                 raise ValueError("prediction and truth must be gray, got colors")
             read.append(plane)
         yield Report(count, len(indices), f"reading slice {count} of {len(indices)}")
-    return Pair(np.stack(planes[0]), np.stack(planes[1]), tuple(indices))
+    predicted = np.stack(planes[0])
+    is_numbered = numbered_cells(predicted, narrow=True) if of_labels else None
+    return Pair(predicted, np.stack(planes[1]), tuple(indices), bool(is_numbered))
 
 
 def predicted_planes(layer: Any, planes: Planes) -> list[Index]:
@@ -94,9 +105,10 @@ def summary_of(score: MembraneScore | LabelScore) -> str:
 
 def reasons_of(score: MembraneScore | LabelScore) -> str:
     """Say how the values of the two layers were understood."""
-    decisions = [score.truth_kind]
     if isinstance(score, MembraneScore):
-        decisions.append(score.polarity)
+        decisions = [score.truth_kind, score.polarity]
+    else:
+        decisions = [score.truth_kind, score.prediction_kind]
     return "; ".join(decision.reason for decision in decisions)
 
 
@@ -106,8 +118,8 @@ def table_of(
     """Give the header and the rows of the per-slice table; the index comes first."""
     if isinstance(score, LabelScore):
         rows = [
-            [index, each.v_rand, each.v_info, each.rand_split, each.rand_merge]
-            for index, each in zip(indices, score.per_slice, strict=False)
+            [indices[z], each.v_rand, each.v_info, each.rand_split, each.rand_merge]
+            for z, each in zip(score.slices, score.per_slice, strict=True)
         ]
         return ["slice", "V-Rand", "V-Info", "split", "merge"], rows
     rows = [
@@ -184,8 +196,3 @@ def score_cars(prediction: Any, truth: Any) -> CarScore:
         f"{summary.share_good:.0%} below 15°, {summary.share_flipped:.0%} flipped"
     )
     return CarScore(np.minimum(difference, 360 - difference), summary.median, text)
-
-
-def is_labels(layer: Any) -> bool:
-    """Whether a prediction is cells, not a probability."""
-    return isinstance(layer, Labels)

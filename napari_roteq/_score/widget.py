@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from napari.layers import Labels
 from napari.utils.notifications import show_info
 from qtpy.QtWidgets import QApplication, QVBoxLayout
 
@@ -17,7 +18,6 @@ from napari_roteq._score.form import ScoreForm
 from napari_roteq._score.scoring import (
     Pair,
     check_pair,
-    is_labels,
     iter_read_pair,
     mistake_layers,
     predicted_planes,
@@ -39,7 +39,7 @@ class ScoreWidget(JobWidget):
         super().__init__(napari_viewer, session=session)
         self._pair: Pair | None = None
         self._score: MembraneScore | LabelScore | None = None
-        self._layer: Any = None  # the prediction that was scored
+        self._layer: Any = None  # the prediction that is scored
         self._form = ScoreForm(napari_viewer)
         self._bar = self._form.bar
         layout = QVBoxLayout(self)
@@ -69,6 +69,7 @@ class ScoreWidget(JobWidget):
 
     def _on_start(self) -> None:
         prediction, truth = self.value()
+        self._forget()
         try:
             check_pair(prediction, truth)
             self._layer = prediction
@@ -79,10 +80,14 @@ class ScoreWidget(JobWidget):
         except ValueError as error:
             self._bar.show_error(explain_exception(error))
 
+    def _forget(self) -> None:
+        """Show nothing of the pair before: its scores are not those of the next."""
+        self._layer = self._pair = self._score = None
+        self._form.clear()
+        self._on_running(False)
+
     def _show_cars(self, prediction: Any, truth: Any) -> None:
-        score = score_cars(prediction, truth)
-        self._pair = self._score = None
-        self._form.show_cars(score)
+        self._form.show_cars(score_cars(prediction, truth))
 
     def _read(self, prediction: Any, truth: Any) -> None:
         """Read both layers in a thread, then score them in the compute process."""
@@ -96,6 +101,7 @@ class ScoreWidget(JobWidget):
                 planes,
                 planes_of(truth),
                 indices,
+                of_labels=isinstance(prediction, Labels),
                 on_result=self._on_read,
                 on_error=leave_to_the_bar,
                 title="Reading",
@@ -103,7 +109,7 @@ class ScoreWidget(JobWidget):
         )
 
     def _on_read(self, pair: Pair) -> None:
-        name = "score_labels" if is_labels(self._layer) else "iter_score_stack"
+        name = "score_labels" if pair.is_numbered else "iter_score_stack"
         self._pair = pair
         self._bar.watch_next(
             run(

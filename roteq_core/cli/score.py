@@ -30,7 +30,8 @@ def score(
     labels: bool = typer.Option(
         False,
         "--labels",
-        help="The prediction is numbered cells (32-bit integers always are).",
+        help="The prediction is numbered cells, as 32-bit integers with more than one "
+        "value besides 0 are.",
     ),
     ignore: int | None = typer.Option(
         None, help="Value of the truth that nobody labelled."
@@ -40,17 +41,21 @@ def score(
     ),
 ) -> None:
     """Print V-Rand and V-Info (thinned, foreground-restricted) and pixel error."""
+    from roteq_core.membranes.polarity import numbered_cells
     from roteq_core.metrics import iter_score_stack, score_labels
 
+    if labels and polarity:
+        raise ValueError(
+            f"numbered cells (--labels) have no polarity, got --polarity {polarity}"
+        )
     stack, true = _read_pair(prediction, truth, slices)
     kind: Any = truth_kind
-    is_numbered = stack.dtype.kind in "iu" and stack.dtype.itemsize >= 4
-    if labels or is_numbered:  # as `roteq segment --cells` writes
+    if labels or (polarity is None and numbered_cells(stack)):
         found: Any = score_labels(stack, true, truth_kind=kind, ignore=ignore)
         values = json.loads(json.dumps(vars(found), default=vars))
         # What only a probability has; scripts may ask for the same keys.
         values |= {"threshold": None, "pixel_error": None, "sweep": None}
-        decisions = [found.truth_kind]
+        decisions = [found.truth_kind, found.prediction_kind]
         lines = [f"V-Rand       {found.v_rand:.4f}", f"V-Info       {found.v_info:.4f}"]
     else:
         given: Any = polarity or _told_by_recipe(prediction)

@@ -11,7 +11,12 @@ import numpy as np
 
 from roteq_core.jobs import Job, Report
 from roteq_core.membranes.partitions import merges_and_splits
-from roteq_core.membranes.polarity import TruthKind, prediction_scale, truth_regions
+from roteq_core.membranes.polarity import (
+    TruthKind,
+    as_membrane,
+    prediction_scale,
+    truth_regions,
+)
 from roteq_core.membranes.thinning import thin_membranes
 
 
@@ -64,14 +69,13 @@ def iter_mistakes(
         )
     scale = 1.0
     if threshold is not None:
-        scale = prediction_scale(prediction.dtype, prediction.min(), prediction.max())
+        scale = prediction_scale(prediction)
     merged, split = (np.zeros(truth.shape, np.int32) for _ in range(2))
     merges, splits = [], []
     for z, plane in enumerate(prediction):
         cells = plane
         if threshold is not None:
-            membrane = 1 - plane / scale if inverted else plane / scale
-            cells = thin_membranes(membrane >= threshold)
+            cells = thin_membranes(as_membrane(plane, scale, inverted) >= threshold)
         regions, _ = truth_regions(truth[z], truth_kind, None)
         found = merges_and_splits(cells, regions)
         merged[z], split[z] = found.merged, found.split

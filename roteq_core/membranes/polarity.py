@@ -25,6 +25,8 @@ SMALLEST_CONTRAST = 0.05
 
 # Steps from the next label, for the largest value to mean something else.
 APART = 8
+# Regions of labels that are more and on average smaller are gray values, not cells.
+MANY_CELLS, SMALLEST_CELLS = 100, 8
 
 _AS_LABELS = "score them as labels (--labels, `score_labels`)"
 
@@ -85,6 +87,7 @@ def decide_truth(
                 "give it as the one to ignore (--ignore); otherwise give "
                 "truth_kind='labels'"
             )
+        _check_cells(truth)
         return Decision("labels", f"the truth has {values.size} values: cell labels")
     if values.size < 2 or values[0] != 0:
         raise ValueError(
@@ -105,12 +108,26 @@ def _check_whole(truth: np.ndarray) -> None:
     raise ValueError(f"a truth must have whole numbers, got {got}")
 
 
+def _check_cells(truth: np.ndarray) -> None:
+    """Refuse gray values as labels: their regions are a few pixels large."""
+    plane = truth.reshape(-1, *truth.shape[-2:])[0]
+    regions = int(label(plane, connectivity=1, background=-1).max())  # type: ignore[no-untyped-call]
+    if regions > MANY_CELLS and regions * SMALLEST_CELLS > plane.size:
+        raise ValueError(
+            f"the labels of a truth must be cells, got {regions} regions of "
+            f"{plane.size / regions:.1f} pixels on average, as in an image; give "
+            "truth_kind='labels' if they are"
+        )
+
+
 def value_apart(values: list[float], dtype: np.dtype) -> str | None:
     """Say which of some labels, ascending, may stand for "not labelled", if any."""
     last = np.iinfo(dtype).max if dtype.kind in "iu" else 255
     if values[0] < 0:
         return f"the value {values[0]:g} is below 0"
     if len(values) > 1 and values[-1] == last and values[-2] < last - APART:
+        if len(values) == 2:
+            return f"{values[0]:g} and {values[1]:g} are few values for numbered cells"
         return f"the value {values[-1]:g} stands apart from the other labels"
     return None
 
@@ -129,8 +146,37 @@ def _rarer_value(high: float, low_share: float) -> Decision:
     return Decision(value, reason)
 
 
+def numbered_cells(prediction: np.ndarray, *, narrow: bool = False) -> Decision | None:
+    """Say why a prediction is numbered cells, not a probability; None if it is not.
+
+    Integers of 32 bits or more with several values besides 0 are, as those that
+    `roteq segment --cells` writes.
+
+    Parameters
+    ----------
+    prediction : array of shape (..., H, W)
+    narrow : bool
+        Whether integers of 8 and 16 bits may be too, as in a Labels layer.
+    """
+    integers, bits = prediction.dtype.kind in "iu", 8 * prediction.dtype.itemsize
+    if not integers or not (narrow or bits >= 32) or _is_mask(prediction):
+        return None
+    highest = int(prediction.max())
+    reason = f"the prediction is {bits}-bit integers up to {highest}: numbered cells"
+    return Decision("labels", reason)
+
+
+def _is_mask(prediction: np.ndarray) -> bool:
+    """Whether there is at most one value besides 0."""
+    return bool(np.all((prediction == 0) | (prediction == prediction.max())))
+
+
 def decide_prediction(
-    on_membranes: float, in_cells: float, polarity: PredictionPolarity | None = None
+    on_membranes: float,
+    in_cells: float,
+    polarity: PredictionPolarity | None = None,
+    *,
+    may_be_labels: bool = False,
 ) -> Decision:
     """Decide whether high values of a prediction are membrane or cell.
 
@@ -143,6 +189,8 @@ def decide_prediction(
         NaN where there are no such pixels.
     polarity : "membranes" or "cells", optional
         What high values are, if it is known.
+    may_be_labels : bool
+        Whether the prediction may be numbered cells, for advice.
     """
     if polarity is not None:
         value = _one_of(polarity, PredictionPolarity, "polarity")
@@ -152,16 +200,18 @@ def decide_prediction(
         raise ValueError(
             f"cannot tell what high values of the prediction are ({means}): "
             "give polarity='membranes' or 'cells'"
+            + (f", or, if they are numbered, {_AS_LABELS}" if may_be_labels else "")
         )
     return Decision("membranes" if on_membranes > in_cells else "cells", means)
 
 
-def prediction_scale(dtype: np.dtype, lowest: float, highest: float) -> float:
+def prediction_scale(prediction: np.ndarray) -> float:
     """Give the value that stands for 1 in a prediction, or raise.
 
-    Floats must lie in [0, 1]. Booleans and integers up to 1 are masks; 8 and 16-bit
-    integers are scaled by their largest possible value.
+    Floats must lie in [0, 1]. Booleans, and integers with one value besides 0, are
+    masks; other 8 and 16-bit integers are scaled by their largest possible value.
     """
+    dtype, lowest, highest = prediction.dtype, prediction.min(), prediction.max()
     if np.isnan(lowest) or np.isnan(highest):
         raise ValueError("a prediction must be finite, got NaN")
     if dtype.kind == "b" or (lowest >= 0 and highest <= 1):
@@ -170,6 +220,8 @@ def prediction_scale(dtype: np.dtype, lowest: float, highest: float) -> float:
         raise ValueError(
             f"a prediction must lie in [0, 1], got {lowest:g} to {highest:g}"
         )
+    if _is_mask(prediction):
+        return float(highest)
     if dtype.itemsize > 2:
         raise ValueError(
             f"a prediction of type {dtype} up to {highest:g} looks like labels of "
@@ -182,6 +234,15 @@ def prediction_scale(dtype: np.dtype, lowest: float, highest: float) -> float:
             f"{_AS_LABELS} if these are cells, or give a probability in [0, 1]"
         )
     return limit
+
+
+def as_membrane(plane: np.ndarray, scale: float, is_inverted: bool) -> np.ndarray:
+    """Bring a plane of a prediction to the probability of a membrane.
+
+    Integers are inverted before they are divided, so that one that stands for a
+    threshold reaches it either way.
+    """
+    return (scale - plane.astype(float) if is_inverted else plane) / scale
 
 
 def truth_regions(

@@ -72,12 +72,17 @@ class MembraneScore:
 
 @dataclass(frozen=True)
 class LabelScore:
-    """How well predicted cells match the true ones: means over the slices."""
+    """How well predicted cells match the true ones: means over the slices.
+
+    `slices` are those of `per_slice`; where the truth has no cell they are left out.
+    """
 
     v_rand: float
     v_info: float
     per_slice: tuple[PartitionScore, ...]
+    slices: tuple[int, ...]
     truth_kind: Decision
+    prediction_kind: Decision
 
 
 def _without_nan(value: Any) -> Any:

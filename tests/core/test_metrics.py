@@ -200,6 +200,19 @@ def test_predicted_cells_are_scored_slice_by_slice(cells: np.ndarray) -> None:
         score_labels(cells, cells * 0, truth_kind="labels")
 
 
+def test_slices_of_label_scores_are_numbered(cells: np.ndarray) -> None:
+    truth = cells.copy()
+    truth[1] = 0
+    assert score_labels(cells, truth).slices == (0, 2)
+
+
+def test_a_pixel_at_the_threshold_is_membrane(cells: np.ndarray) -> None:
+    probability = np.where(cells == 0, 0.75, 0.125)
+    score = score_stack(probability, cells, thresholds=[0.125, 0.75])
+    assert [row.pixel_error < 0.5 for row in score.sweep] == [False, True]
+    assert score.v_rand == pytest.approx(1)
+
+
 def test_pixel_error_counts_known_pixels() -> None:
     predicted, truth = np.array([1, 1, 0, 0], bool), np.array([1, 0, 0, 1], bool)
     assert pixel_error(predicted, truth) == 0.5

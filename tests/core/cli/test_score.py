@@ -107,6 +107,30 @@ def test_mistakes_are_said_in_a_sentence(files, arguments, message):
     assert message in said
 
 
+@pytest.mark.parametrize("value", [1, 255])
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "uint64"])
+def test_masks_are_masks_in_any_type(files, em, dtype, value):
+    tifffile.imwrite(files / "mask.tif", em.membranes.astype(dtype) * value)
+    for more in ([], ["--polarity", "membranes"]):
+        found = json.loads(run(files, "mask.tif", "cells.tif", "--json", *more).stdout)
+        assert found["v_rand"] > 0.95
+        assert found["pixel_error"] == 0
+
+
+def test_what_makes_a_prediction_numbered_cells_is_said(files):
+    said = " ".join(run(files, "cells.tif", "cells.tif").stderr.split())
+    assert "labels: the prediction is 32-bit integers up to" in said
+    result = run(files, "cells.tif", "cells.tif", "--labels", "--polarity", "cells")
+    assert result.exit_code == 1
+    assert "have no polarity" in " ".join(result.stderr.split())
+
+
+def test_narrow_numbered_cells_are_told_of_labels(files, em):
+    tifffile.imwrite(files / "narrow.tif", em.cells.astype(np.uint8))
+    said = " ".join(run(files, "narrow.tif", "membranes.tif").stderr.split())
+    assert "--labels" in said
+
+
 def test_without_true_membranes_there_is_no_pixel_error(files, em):
     whole = np.where(em.cells == 0, em.cells.max() + 1, em.cells)
     tifffile.imwrite(files / "whole.tif", whole)

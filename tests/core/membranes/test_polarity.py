@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from roteq_core.membranes.polarity import (
+    as_membrane,
     class_means,
     decide_prediction,
     decide_truth,
+    numbered_cells,
     prediction_scale,
     truth_regions,
 )
@@ -42,7 +44,9 @@ def test_many_values_are_labels() -> None:
         (np.array([[0, 1, np.nan]]), "whole numbers, got nan in 1 pixels"),
         (np.array([[0, 1, 0.5]]), "whole numbers, got 0.5 in 1 pixels"),
         (np.array([[0, 1, np.inf]]), "whole numbers, got inf"),
-        (np.array([[0, 128, 255]], np.uint8), "255 stands apart"),
+        (np.array([[0, 9, 128, 255]], np.uint8), "255 stands apart"),
+        (np.array([[0, 7, 255]], np.uint8), "7 and 255 are few values"),
+        (np.arange(240, dtype=np.uint8).reshape(12, 20), "240 regions of 1.0 pixels"),
         (np.array([[-1, 0, 1]]), "-1 is below 0"),
     ],
 )
@@ -94,19 +98,46 @@ def test_a_flat_prediction_must_be_told(in_cells: float) -> None:
     assert decide_prediction(0.5, in_cells, "cells").value == "cells"
 
 
+def integers(*values: int, dtype: str = "uint8") -> np.ndarray:
+    return np.array([values], dtype)
+
+
 def test_scales_of_predictions() -> None:
-    assert prediction_scale(np.dtype("float32"), 0, 1) == 1
-    assert prediction_scale(np.dtype("uint8"), 0, 255) == 255
-    assert prediction_scale(np.dtype("uint8"), 0, 1) == 1
-    assert prediction_scale(np.dtype("uint16"), 0, 60000) == 65535
+    assert prediction_scale(np.array([[0, 0.4, 1]], np.float32)) == 1
+    assert prediction_scale(integers(0, 40, 255)) == 255
+    assert prediction_scale(integers(0, 1)) == 1
+    assert prediction_scale(integers(0, 40, 60000, dtype="uint16")) == 65535
     with pytest.raises(ValueError, match=r"in \[0, 1\], got 0 to 255"):
-        prediction_scale(np.dtype("float32"), 0, 255)
+        prediction_scale(np.array([[0, 255]], np.float32))
     with pytest.raises(ValueError, match="looks like labels"):
-        prediction_scale(np.dtype("int32"), 0, 300)
+        prediction_scale(integers(0, 7, 300, dtype="int32"))
     with pytest.raises(ValueError, match="16-bit prediction must use its range"):
-        prediction_scale(np.dtype("uint16"), 0, 200)
+        prediction_scale(integers(0, 7, 200, dtype="uint16"))
     with pytest.raises(ValueError, match="finite, got NaN"):
-        prediction_scale(np.dtype("float64"), float("nan"), float("nan"))
+        prediction_scale(np.array([[np.nan, 1]]))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "int32", "uint64"])
+def test_one_value_besides_zero_is_a_mask(dtype: str) -> None:
+    mask = integers(0, 7, 0, 7, dtype=dtype)
+    assert prediction_scale(mask) == 7
+    assert numbered_cells(mask, narrow=True) is None
+
+
+def test_wide_integers_of_many_values_are_numbered_cells() -> None:
+    decision = numbered_cells(integers(0, 7, 300, dtype="int32"))
+    assert decision is not None
+    assert "32-bit integers up to 300" in decision.reason
+    assert numbered_cells(integers(0, 7, 200)) is None
+    assert numbered_cells(integers(0, 7, 200), narrow=True) is not None
+    assert numbered_cells(np.array([[0, 0.5, 1]]), narrow=True) is None
+
+
+@pytest.mark.parametrize("level", [0.2, 0.4, 0.6, 0.8])
+def test_a_value_at_a_threshold_reaches_it_either_way(level: float) -> None:
+    value = round(255 * level)
+    assert as_membrane(integers(value), 255, False)[0, 0] >= level
+    assert as_membrane(integers(255 - value), 255, True)[0, 0] >= level
 
 
 @pytest.mark.parametrize(

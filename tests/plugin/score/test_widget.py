@@ -108,6 +108,29 @@ def test_cells_are_scored_as_labels(viewer, widget, layers, truth, press):
     assert widget._score.v_rand == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("value", [1, 7])
+def test_painted_membranes_are_no_numbered_cells(viewer, widget, layers, value, press):
+    walls = np.where(layers[1].data == 0, value, 0)
+    widget.set_value(viewer.add_labels(walls, name="painted"), layers[1])
+    press(widget._form.start)
+    assert widget._bar.error is None
+    assert widget._score.v_rand == pytest.approx(1.0)
+    assert widget._score.polarity.value == "membranes"
+
+
+def test_failed_scoring_leaves_nothing_of_the_one_before(viewer, widget, layers, press):
+    press(widget._form.start)
+    assert widget._form.mistakes.isEnabled()
+    empty = viewer.add_labels(np.zeros_like(layers[1].data), name="empty")
+    widget.set_value(layers[0], empty)
+    press(widget._form.start)
+    assert widget._bar.error is not None
+    assert not widget._form.mistakes.isEnabled()
+    assert not widget._form.copy.isEnabled()
+    assert not widget._form._summary.text()
+    assert widget._form._table.rowCount() == 0
+
+
 def test_cars_give_a_histogram(viewer, widget):
     cars = [Car(20 * i, 20, 12, 5, heading_cw_from_up_deg=80) for i in range(1, 4)]
     turned = [Car(20 * i, 20, 12, 5, heading_cw_from_up_deg=90) for i in range(1, 4)]
