@@ -58,7 +58,7 @@ class Thinned:
 def view_of(viewer: Any, layer: Any, planes: Planes) -> View:
     """Give the view that the canvas has of the planes of a layer."""
     scene = viewer.scene if hasattr(viewer, "scene") else viewer  # napari < 0.9
-    size = float(np.mean(layer.scale[-2:]) * np.mean(planes.step[-2:]))
+    size = float(np.mean(np.abs(layer.scale[-2:])) * np.mean(planes.step[-2:]))
     return View(visible_area(viewer, layer, planes), float(scene.camera.zoom) * size)
 
 

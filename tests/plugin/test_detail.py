@@ -83,13 +83,15 @@ def test_wide_views_of_lazy_fields_are_sampled(monkeypatch):
     assert lazy.read <= 2 * 4 * 1000
 
 
-def test_the_zoom_counts_screen_pixels_for_a_pixel(make_napari_viewer):
+@pytest.mark.parametrize("scale", [(3, 3), (3, -3), (-3, 3), (-3, -3)])
+def test_the_zoom_counts_screen_pixels_for_a_pixel(make_napari_viewer, scale):
     viewer = make_napari_viewer()
-    layer = viewer.add_image(np.zeros((40, 60)), scale=(3, 3))
+    layer = viewer.add_image(np.zeros((40, 60)), scale=scale)
     camera = viewer.scene.camera if hasattr(viewer, "scene") else viewer.camera
     camera.zoom = 2
     view = view_of(viewer, layer, planes_of(layer))
     assert view.zoom == pytest.approx(6)
+    assert view.area == Area(0, 0, 40, 60)
 
 
 def test_neighbors_are_as_far_apart_as_asked():
