@@ -243,22 +243,12 @@ class WheelPlot(Plot):
     projection = "polar"
     margins = (36, 34, 36, 34)
 
-    def __init__(self, *args: Any, is_axial: bool = False, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._is_axial = is_axial
-
-    def set_axial(self, is_axial: bool) -> None:
-        """Show the colors of axes, which repeat after half a turn."""
-        self._is_axial = is_axial
-        self.redraw()
-
     def _draw(self, axes: Any) -> None:
         axes.set_theta_zero_location("N")
         axes.set_theta_direction(-1)
         edges = np.linspace(0, TURN, 181)
         middles = (edges[:-1] + edges[1:]) / 2
-        period = TURN / 2 if self._is_axial else TURN
-        axes.pcolormesh(edges, [0.6, 1.0], color_of(middles / period)[None])
+        axes.pcolormesh(edges, [0.6, 1.0], color_of(middles / TURN)[None])
         axes.set_rorigin(0)
         axes.set_ylim(0, 1)
         axes.set_xticks(np.arange(0, TURN, TURN / 4))

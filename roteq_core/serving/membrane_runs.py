@@ -92,10 +92,6 @@ class MembraneKind:
         )
 
 
-def _sources(data: dict[str, Any]) -> str:
-    return f"{data['images']}, {data['labels']}"
-
-
 def _summary(data: dict[str, Any]) -> str:
     return (
         f"Membranes, trained on {data['slices']} labelled slices of {data['images']}."

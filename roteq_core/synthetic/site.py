@@ -12,7 +12,6 @@ from PIL import Image, ImageFilter
 
 from roteq_core.synthetic.ground import Palette, Surface, paint_ground
 from roteq_core.synthetic.mesh import (
-    CENTER_HEIGHT,
     Light,
     Mesh,
     Pose,
@@ -250,9 +249,3 @@ def _paint_high(
     grain = 1 + 0.05 * style.texture * value_noise(rng, picture.shape[:2], 1.0)
     high = np.where(changed[..., None], painted * grain[..., None], picture)
     return high, changed
-
-
-def seen_at(view: View, x: float, y: float) -> tuple[float, float]:
-    """Where to stand so that a vehicle's center is seen at the meters (x, y)."""
-    lean = view.lean_at(x, y)
-    return x - CENTER_HEIGHT * lean[0], y - CENTER_HEIGHT * lean[1]

@@ -136,6 +136,16 @@ def test_merges_and_splits_are_painted_and_listed() -> None:
     np.testing.assert_array_equal(found.split, np.where(truth == 3, 3, 0))
 
 
+def test_regions_belong_together_by_a_tenth_of_the_smaller_one() -> None:
+    predicted = np.repeat(row(1, 2), [70, 1000], axis=1)
+    truth = np.roll(predicted, -7, axis=1)[:, :-7]
+    found = merges_and_splits(predicted[:, :-7], truth, min_pixels=5)
+    assert found.merges == {1: (1, 2)}
+    assert found.splits == {2: (2, 1)}
+    stricter = merges_and_splits(predicted[:, :-7], truth, min_pixels=5, min_share=0.12)
+    assert stricter.merges == stricter.splits == {}
+
+
 def test_a_border_off_by_a_pixel_is_no_merge() -> None:
     truth = np.repeat(np.repeat(row(1, 2), 20, axis=1), 20, axis=0)
     found = merges_and_splits(np.roll(truth, 1, axis=1)[:, 1:], truth[:, 1:])

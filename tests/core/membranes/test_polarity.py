@@ -67,6 +67,12 @@ def test_the_ignored_value_has_no_say() -> None:
     assert decide_truth(truth, ignore=2).value == "cells"
 
 
+def test_up_to_two_fifths_are_membrane() -> None:
+    assert decide_truth(np.repeat([[0, 1]], [42, 63], axis=1)).value == "cells"
+    with pytest.raises(ValueError, match="neither is clearly membrane"):
+        decide_truth(np.repeat([[0, 1]], [43, 62], axis=1))
+
+
 def test_half_and_half_must_be_told() -> None:
     truth = np.repeat([[0, 1]], 4, axis=0)
     with pytest.raises(ValueError, match=r"50%.*truth_kind='membranes' or 'cells'"):
