@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import struct
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,10 @@ _PLAIN_KINDS = ("uniform", "generic", "shaped")
 
 
 class TiffPlanes:
-    """Planes of a TIFF, through one open file; series of equal planes are one stack.
+    """Planes of a TIFF; series of equal planes are one stack.
+
+    Each thread of each process reads through a file handle of its own, so that planes
+    may be read anywhere, also after a fork; pickled, it is its path.
 
     Parameters
     ----------
@@ -41,7 +46,7 @@ class TiffPlanes:
 
     def __init__(self, path: Path):
         self._path = path
-        self._file: tifffile.TiffFile | None = None
+        self._open = threading.local()
         self._stored: dict[int, Any] = {}
         self._places: list[tuple[int, int]] = []  # series and plane in it
         with tifffile.TiffFile(path) as tif:
@@ -73,13 +78,18 @@ class TiffPlanes:
         series, plane = self._places[index]
         if series in self._stored:
             return np.asarray(self._part(series, plane))
-        page: Any = self._opened().series[series].pages[plane]
+        page: Any = self._handle().file.series[series].pages[plane]
         return np.asarray(page.asarray())
 
-    def _opened(self) -> tifffile.TiffFile:
-        if self._file is None:
-            self._file = tifffile.TiffFile(self._path)
-        return self._file
+    def __reduce__(self) -> tuple[type[TiffPlanes], tuple[Path]]:
+        return TiffPlanes, (self._path,)
+
+    def _handle(self) -> _Handle:
+        """Give the handle of this thread; a fork shares the place in an open file."""
+        handle: _Handle | None = getattr(self._open, "handle", None)
+        if handle is None or handle.process != os.getpid():
+            handle = self._open.handle = _Handle(self._path)
+        return handle
 
     def _mapped(self, series: int, shape: tuple[int, ...]) -> Any:
         try:
@@ -90,18 +100,33 @@ class TiffPlanes:
 
     def _part(self, series: int, plane: int) -> Any:
         """Read a plane of a page that holds several, and no other."""
-        if self._stored[series] is None:
-            import zarr
-
-            store: Any = self._opened().series[series].aszarr(level=0)
-            self._stored[series] = zarr.open_array(store, mode="r")
         stored = self._stored[series]
+        if stored is None:
+            stored = self._handle().array(series)
         lead = stored.shape[: stored.ndim - len(self.shape) + 1]
         return stored[np.unravel_index(plane, lead)]
 
+
+class _Handle:
+    """A TIFF as one thread of one process has it open."""
+
+    def __init__(self, path: Path):
+        self.process = os.getpid()
+        self.file = tifffile.TiffFile(path)
+        self._arrays: dict[int, Any] = {}
+
+    def array(self, series: int) -> Any:
+        """Give a series as an array of which parts can be read."""
+        import zarr
+
+        if series not in self._arrays:
+            store: Any = self.file.series[series].aszarr(level=0)
+            self._arrays[series] = zarr.open_array(store, mode="r")
+        return self._arrays[series]
+
     def __del__(self) -> None:
-        if getattr(self, "_file", None) is not None:
-            self._file.close()  # type: ignore[union-attr]
+        if hasattr(self, "file"):
+            self.file.close()
 
 
 def _check_pages(series: tifffile.TiffPageSeries, *, is_mapped: bool) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,8 @@ _ZARR_FILES = ("zarr.json", ".zarray", ".zgroup")
 class Volume:
     """Planes of an image file, a folder or a Zarr array.
 
-    Indexing gives a plane: ``volume[3]`` is an array (H, W). `depth` are the planes of
+    Indexing gives a plane: ``volume[3]`` is an array (H, W), in any thread, also of a
+    process that was forked off, and after pickling. `depth` are the planes of
     each stack where several follow each other, as time points do. `note` says what a
     person may not expect of how the files were read.
     """
@@ -125,8 +127,14 @@ def _open_image(path: Path) -> Volume:
         (1, found.shape[0], found.shape[1]),
         np.dtype(found.dtype),
         None,
-        lambda _: imageio.imread(path),
+        partial(_read_image, path),
     )
+
+
+def _read_image(path: Path, _index: int) -> np.ndarray:
+    from imageio import v3 as imageio
+
+    return imageio.imread(path)
 
 
 def _open_tiff(path: Path) -> Volume:
@@ -194,21 +202,21 @@ def _open_folder(path: Path) -> Volume:
                 f"in {first.path.name} and {volume.shape[1:]} in {volume.path.name}"
             )
     planes = [(volume, index) for volume in volumes for index in range(len(volume))]
-
-    def read(index: int) -> np.ndarray:
-        volume, plane = planes[index]
-        return volume[plane]
-
     shape = (len(planes), *first.shape[1:])
     return Volume(
         path,
         shape,
         first.dtype,
         first.pixel_size_nm,
-        read,
+        partial(_read_of, planes),
         z_spacing_nm=first.z_spacing_nm,
         note=_note_of_stacks(path, volumes),
     )
+
+
+def _read_of(planes: list[tuple[Volume, int]], index: int) -> np.ndarray:
+    volume, plane = planes[index]
+    return volume[plane]
 
 
 def _note_of_stacks(path: Path, volumes: list[Volume]) -> str:
@@ -244,21 +252,22 @@ def _open_zarr(path: Path) -> Volume:
             f"{path} has {channels} channels (shape {node.shape}): save the channel "
             "that shows membranes as an array of its own"
         )
-
-    def read(index: int) -> Any:
-        place: Any = np.unravel_index(index, lead) if lead else ...
-        return node[place]
-
     shape = (count, *node.shape[-2:])
     return Volume(
         path,
         shape,
         np.dtype(node.dtype),
         pixel_size,
-        read,
+        partial(_read_array, node),
         z_spacing_nm=spacing,
         **_stacks_of(path, lead, sizes.get("time", 1)),
     )
+
+
+def _read_array(array: Any, index: int) -> Any:
+    lead = array.shape[:-2]
+    place: Any = np.unravel_index(index, lead) if lead else ...
+    return array[place]
 
 
 def _first_scale(group: Any, path: Path) -> tuple[Any, dict[str, Any], dict[str, int]]:

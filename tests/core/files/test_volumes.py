@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 import tifffile
@@ -434,3 +436,15 @@ def test_time_points_of_zarr_keep_their_depth(tmp_path, version):
     assert (volume.shape, volume.depth) == ((6, 8, 9), 3)
     write_ome_zarr(tmp_path / "one.zarr", array[:1], version=version)
     assert open_volume(tmp_path / "one.zarr").depth is None
+
+
+@pytest.mark.parametrize("name", ["a.zarr", "a.png", "folder"])
+def test_volume_that_was_read_can_be_pickled(tmp_path, name):
+    zarr.save_array(tmp_path / "a.zarr", STACK[:1])
+    imageio.imwrite(tmp_path / "a.png", STACK[0])
+    (tmp_path / "folder").mkdir()
+    imageio.imwrite(tmp_path / "folder" / "a.png", STACK[0])
+    volume = open_volume(tmp_path / name)
+    assert (volume[0] == STACK[0]).all()
+    again = pickle.loads(pickle.dumps(volume))
+    assert (again.read() == STACK[:1]).all()
