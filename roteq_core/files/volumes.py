@@ -6,6 +6,7 @@ that memory does not grow with the stack. No torch.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -59,7 +60,7 @@ class Volume:
         return self.shape[0]
 
     def __getitem__(self, plane: Any) -> np.ndarray:
-        index = int(plane[0] if isinstance(plane, tuple) else plane)
+        index = self._index(plane)
         if not 0 <= index < len(self):
             raise IndexError(f"{self.path} has planes 0…{len(self) - 1}, got {index}")
         try:
@@ -70,6 +71,17 @@ class Volume:
             raise ValueError(
                 f"cannot read plane {index} of {self.path}: {error}"
             ) from error
+
+    def _index(self, plane: Any) -> int:
+        """Read the number of a plane, which may stand in a tuple of one."""
+        given = plane[0] if isinstance(plane, tuple) and len(plane) == 1 else plane
+        try:
+            return operator.index(given)
+        except TypeError:
+            raise ValueError(
+                f"a volume is indexed by the number of a plane, as in volume[3], got "
+                f"{plane!r}; cut out of the plane, or read several with volume.read()"
+            ) from None
 
     def read(self, planes: range | None = None) -> np.ndarray:
         """Read planes, all if not told, as one array (Z, H, W)."""

@@ -410,6 +410,19 @@ def test_plane_beyond_the_stack_is_refused(tmp_path):
         open_volume(tmp_path / "a.tif")[12]
 
 
+@pytest.mark.parametrize("index", [(2, slice(0, 10)), slice(0, 2), 1.7, "1", ()])
+def test_index_that_names_no_plane_is_refused(tmp_path, index):
+    tifffile.imwrite(tmp_path / "a.tif", STACK)
+    with pytest.raises(ValueError, match=r"indexed by the number of a plane.*, got "):
+        open_volume(tmp_path / "a.tif")[index]
+
+
+@pytest.mark.parametrize("index", [3, np.int64(3), np.uint8(3), (np.intp(3),)])
+def test_index_may_be_an_integer_of_any_kind(tmp_path, index):
+    tifffile.imwrite(tmp_path / "a.tif", STACK)
+    assert (open_volume(tmp_path / "a.tif")[index] == STACK[3]).all()
+
+
 def test_time_points_keep_their_depth_and_are_told_of(tmp_path):
     path = tmp_path / "movie.tif"
     pixels = np.zeros((2, 3, 8, 9), np.uint8)
