@@ -39,12 +39,12 @@ def tiff_pixel_size(tif: tifffile.TiffFile) -> float | None:
     return None
 
 
-def zarr_pixel_size(multiscale: dict[str, Any]) -> float | None:
-    """Read the pixel size of the full-size array of an OME-Zarr image."""
+def zarr_pixel_size(multiscale: dict[str, Any], axis: int = -1) -> float | None:
+    """Read the pixel size along an axis of the full-size array of an OME-Zarr image."""
     with contextlib.suppress(KeyError, IndexError, TypeError, AttributeError):
         changes = multiscale["datasets"][0]["coordinateTransformations"]
-        scale = next(c["scale"][-1] for c in changes if c["type"] == "scale")
-        return float(scale) * NM_PER_UNIT[multiscale["axes"][-1]["unit"]]
+        scale = next(c["scale"][axis] for c in changes if c["type"] == "scale")
+        return float(scale) * NM_PER_UNIT[multiscale["axes"][axis]["unit"]]
     return None
 
 

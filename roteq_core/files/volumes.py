@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import tifffile
 
-from roteq_core.files.pixel_size import zarr_pixel_size
+from roteq_core.files.notes import in_one_note, note_of_stacks, stacks_of
 from roteq_core.files.tiff_planes import TiffPlanes
-from roteq_core.files.z_spacing import zarr_z_spacing
+from roteq_core.files.zarr_planes import ZarrPlanes
 
 IMAGE_SUFFIXES = (".tif", ".tiff", ".png", ".jpg", ".jpeg", ".bmp")
 _TIFF_SUFFIXES = (".tif", ".tiff")
@@ -162,34 +162,8 @@ def _open_tiff(path: Path) -> Volume:
         planes.pixel_size_nm,
         planes,
         z_spacing_nm=planes.z_spacing_nm,
-        **_stacks_of(path, planes.lead, planes.times, is_cut_off=planes.is_cut_off),
+        **stacks_of(path, planes.lead, planes.times, is_cut_off=planes.is_cut_off),
     )
-
-
-def _stacks_of(
-    path: Path, lead: tuple[int, ...], times: int, *, is_cut_off: bool = False
-) -> dict[str, Any]:
-    """Give the depth of each time point, and a note; nothing if all is one stack.
-
-    Time points of one plane each are slices: many writers call them so. `lead` are the
-    sizes before rows and columns.
-    """
-    planes = int(np.prod(lead, dtype=int))
-    if is_cut_off:
-        return {"note": f"{path} may be cut off: {planes} planes of it can be read"}
-    named = [n for n in lead if n > 1]
-    if times == 1 and len(named) > 1:
-        sizes = " × ".join(map(str, named))
-        note = f"{path} was read with its {sizes} planes as one stack of {planes}"
-        return {"note": note}
-    if times in (1, planes):
-        return {}
-    depth = planes // times
-    note = (
-        f"{path} was read with its {times} time points of {depth} slices one after the "
-        f"other, {planes} in all; cells are linked within each"
-    )
-    return {"depth": depth, "note": note}
 
 
 def _natural(path: Path) -> list[tuple[int, str]]:
@@ -222,7 +196,7 @@ def _open_folder(path: Path) -> Volume:
         first.pixel_size_nm,
         partial(_read_of, planes),
         z_spacing_nm=first.z_spacing_nm,
-        note=_note_of_stacks(path, volumes),
+        note=note_of_stacks(path, {v.path.name: len(v) for v in volumes}),
     )
 
 
@@ -231,71 +205,17 @@ def _read_of(planes: list[tuple[Volume, int]], index: int) -> np.ndarray:
     return volume[plane]
 
 
-def _note_of_stacks(path: Path, volumes: list[Volume]) -> str:
-    """Say that stacks were put together; images and labels may lie side by side."""
-    if len(volumes) == 1 or all(len(volume) == 1 for volume in volumes):
-        return ""
-    return (
-        f"the folder {path} was read with its {len(volumes)} stacks "
-        f"({', '.join(volume.path.name for volume in volumes[:4])}) as one of "
-        f"{sum(map(len, volumes))} slices; name a file to read it alone"
-    )
-
-
 def _open_zarr(path: Path) -> Volume:
-    import zarr
-
-    try:
-        node = zarr.open(path, mode="r")
-    except Exception as error:  # zarr raises many kinds
-        raise ValueError(f"cannot read the Zarr {path}: {error}") from error
-    pixel_size, spacing = None, None
-    sizes: dict[str, int] = {}
-    if isinstance(node, zarr.Group):
-        node, scale, sizes = _first_scale(node, path)
-        pixel_size, spacing = zarr_pixel_size(scale), zarr_z_spacing(scale)
-    if node.ndim < 2:
-        raise ValueError(f"{path} must hold planes (H, W), got shape {node.shape}")
-    lead = node.shape[:-2]
-    count = int(np.prod(lead, dtype=int))
-    channels = sizes.get("channel", 1)
-    if channels > 1 and count > channels:
-        raise ValueError(
-            f"{path} has {channels} channels (shape {node.shape}): save the channel "
-            "that shows membranes as an array of its own"
-        )
-    shape = (count, *node.shape[-2:])
+    planes = ZarrPlanes(path)
+    depth, height, width = planes.shape[:3]
+    found = stacks_of(path, planes.lead, planes.times)
+    found["note"] = in_one_note(planes.note, found.get("note", ""))
     return Volume(
         path,
-        shape,
-        np.dtype(node.dtype),
-        pixel_size,
-        partial(_read_array, node),
-        z_spacing_nm=spacing,
-        **_stacks_of(path, lead, sizes.get("time", 1)),
+        (depth, height, width),
+        planes.dtype,
+        planes.pixel_size_nm,
+        planes,
+        z_spacing_nm=planes.z_spacing_nm,
+        **found,
     )
-
-
-def _read_array(array: Any, index: int) -> Any:
-    lead = array.shape[:-2]
-    place: Any = np.unravel_index(index, lead) if lead else ...
-    return array[place]
-
-
-def _first_scale(group: Any, path: Path) -> tuple[Any, dict[str, Any], dict[str, int]]:
-    """Full-size array of an OME-Zarr group, what is said of it, and sizes by kind.
-
-    Kinds are those of axes: OME-Zarr puts time first, then channels, then space.
-    """
-    attributes = dict(group.attrs)
-    scales = attributes.get("ome", attributes).get("multiscales")
-    if not scales:
-        raise ValueError(f"{path} is a Zarr group without OME-Zarr 'multiscales'")
-    array = group[scales[0]["datasets"][0]["path"]]
-    kinds = [a.get("type") for a in scales[0].get("axes", []) if isinstance(a, dict)]
-    sizes = {
-        kind: array.shape[kinds.index(kind)]
-        for kind in ("time", "channel")
-        if kind in kinds
-    }
-    return array, scales[0], sizes

@@ -1,0 +1,54 @@
+"""What a person may not expect of how files were read, in sentences. No torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def in_one_note(*notes: str) -> str:
+    """Put notes together, leaving out empty ones."""
+    return "; ".join(note for note in notes if note)
+
+
+def stacks_of(
+    path: Path, lead: tuple[int, ...], times: int, *, is_cut_off: bool = False
+) -> dict[str, Any]:
+    """Give the depth of each time point, and a note; nothing if all is one stack.
+
+    Time points of one plane each are slices: many writers call them so. `lead` are the
+    sizes before rows and columns.
+    """
+    planes = int(np.prod(lead, dtype=int))
+    if is_cut_off:
+        return {"note": f"{path} may be cut off: {planes} planes of it can be read"}
+    named = [n for n in lead if n > 1]
+    if times == 1 and len(named) > 1:
+        sizes = " × ".join(map(str, named))
+        note = f"{path} was read with its {sizes} planes as one stack of {planes}"
+        return {"note": note}
+    if times in (1, planes):
+        return {}
+    depth = planes // times
+    note = (
+        f"{path} was read with its {times} time points of {depth} slices one after the "
+        f"other, {planes} in all; cells are linked within each"
+    )
+    return {"depth": depth, "note": note}
+
+
+def note_of_stacks(path: Path, depths: Mapping[str, int]) -> str:
+    """Say that stacks were put together; images and labels may lie side by side.
+
+    `depths` are the planes of each file by its name.
+    """
+    if len(depths) == 1 or all(depth == 1 for depth in depths.values()):
+        return ""
+    return (
+        f"the folder {path} was read with its {len(depths)} stacks "
+        f"({', '.join([*depths][:4])}) as one of "
+        f"{sum(depths.values())} slices; name a file to read it alone"
+    )
