@@ -234,6 +234,7 @@ class HeadingWidget(JobWidget):
                 for name, value in colors.items():
                     setattr(layer, name, value)
                 layer.refresh_colors()  # Shapes do not look at a new map by themselves
+                layer.refresh()  # nor do Vectors draw it
 
     def _on_export(self) -> None:
         path, chosen = QFileDialog.getSaveFileName(

@@ -135,7 +135,10 @@ def test_colors_say_what_was_chosen(viewer, widget, press, pixels):
         layer_with_role(viewer, "car headings"),
     )
     by_heading = boxes.edge_color.copy()
+    drawn = []
+    arrows.events.set_data.connect(drawn.append)
     widget._form.color_by.setCurrentText("Uncertainty")
+    assert drawn
     assert not np.allclose(boxes.edge_color, by_heading)
     np.testing.assert_allclose(boxes.edge_color, arrows.edge_color)
     widget._form.color_by.setCurrentText("Heading")
