@@ -10,9 +10,11 @@ import numpy as np
 
 from napari_roteq._layers import LayerData, boxes_layer, row_column
 from roteq_core.tables import Car, CarTable, box_corners, car_from_corners
+from roteq_core.tables.car import ACCEPTED, EDITED, MACHINE
 
 TABLE = "roteq cars"  # in a layer's metadata: the table its boxes were drawn from
 _STILL = 1e-3  # pixels; a box that moved less was not moved
+_STRAIGHT = 0.01  # degrees; a box that turned less was not turned
 _GEOMETRY = (
     "cx",
     "cy",
@@ -35,8 +37,9 @@ def cars_in_shapes(
     """Read boxes back as cars.
 
     A box that stands where its car was gives that very car, with all that its file
-    said; one that was moved or turned gives the car in its new place. A box that
-    somebody drew is a new car, whose front is its first edge's.
+    said; one that was moved or turned gives the car in its new place, edited if the
+    heading changed. A box that somebody drew is a new car, whose front is its first
+    edge's.
 
     Parameters
     ----------
@@ -79,10 +82,20 @@ def _moved(car: Car, box: np.ndarray) -> Car:
         return car
     moved = car_from_corners(box)
     place = {name: getattr(moved, name) for name in _GEOMETRY}
-    if car.heading_cw_from_up_deg is None:  # still only an axis
-        heading = place["heading_cw_from_up_deg"]
-        place |= {
-            "heading_cw_from_up_deg": None,
-            "axis_cw_from_up_deg": heading,
-        }
+    before, heading = car.heading_cw_from_up_deg, place["heading_cw_from_up_deg"]
+    if before is None:  # still only an axis
+        place |= {"heading_cw_from_up_deg": None, "axis_cw_from_up_deg": heading}
+    elif abs((heading - before + 180) % 360 - 180) > _STRAIGHT:
+        place |= _edited(car)
     return replace(car, **place)
+
+
+def _edited(car: Car) -> dict[str, Any]:
+    """What a person's new heading says of the old one: it no longer holds."""
+    unsure = {"heading_sd_deg": None, "p_flip": None}
+    if car.status not in (MACHINE, ACCEPTED, EDITED):
+        return unsure
+    kept = car.machine_heading_cw_from_up_deg
+    if car.status == MACHINE:
+        kept = car.heading_cw_from_up_deg
+    return {**unsure, "status": EDITED, "machine_heading_cw_from_up_deg": kept}

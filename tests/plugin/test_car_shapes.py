@@ -3,7 +3,7 @@ import pytest
 from napari.layers import Layer
 
 from napari_roteq._car_shapes import cars_in_shapes, table_layer
-from roteq_core.tables import Car, CarTable
+from roteq_core.tables import Car, CarTable, box_corners
 
 
 @pytest.fixture
@@ -40,6 +40,18 @@ def test_turned_box_gives_the_new_heading_and_keeps_the_rest(layer, table):
     car = read_back(layer, table).cars[0]
     assert car.heading_cw_from_up_deg == pytest.approx(270)
     assert (car.label, car.extra) == ("sedan", {"x": 1})
+
+
+def test_heading_turned_by_hand_is_no_longer_the_machines():
+    known = {"heading_sd_deg": 3.0, "p_flip": 0.1, "status": "machine"}
+    cars = CarTable((Car(30, 20, 12, 5, heading_cw_from_up_deg=90, **known),))
+    box = box_corners(cars.cars[0])[:, ::-1]
+    (turned,) = cars_in_shapes([np.roll(box, 2, axis=0)], {"car": [0]}, cars).cars
+    assert turned.status == "edited"
+    assert turned.heading_sd_deg is turned.p_flip is None
+    assert turned.machine_heading_cw_from_up_deg == 90
+    (moved,) = cars_in_shapes([box + 7], {"car": [0]}, cars).cars
+    assert (moved.cx, moved.status, moved.heading_sd_deg) == (37, "machine", 3.0)
 
 
 def test_moved_axis_stays_an_axis(layer, table):
