@@ -17,6 +17,7 @@ from napari_roteq._images import (
     visible_area,
 )
 from roteq_core.areas import with_context
+from roteq_core.files.pixel_size import square_side
 from roteq_core.files.volumes import to_gray
 from roteq_core.normalize import Normalization, fit_normalization
 
@@ -128,12 +129,20 @@ def plan_work(viewer: Any, layer: Any, part: Part, level: int = 0) -> Work:
 
 
 def pixel_size_nm(layer: Any, level: int = 0) -> float | None:
-    """Give the size of a pixel in nanometers, if the layer's units tell it."""
-    factor = _NANOMETERS.get(str(layer.units[-1]))
-    if factor is None:
+    """Give the size of a pixel in nanometers, if the layer's units tell it.
+
+    Pixels that are not square, see `square_side`, have none.
+    """
+    factors = [_NANOMETERS.get(str(unit)) for unit in layer.units[-2:]]
+    height, width = (
+        None if factor is None else float(abs(size)) * factor
+        for size, factor in zip(layer.scale[-2:], factors, strict=True)
+    )
+    if height is None or width is None:
         return None
+    side = square_side((height, width))
     step = planes_of(layer, level).step[-1]
-    return round(float(abs(layer.scale[-1])) * step * factor, 6)
+    return None if side is None else round(side * step, 6)
 
 
 def path_of(layer: Any) -> str | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+
+from roteq_core.files.pixel_size import Sides, square_side
 
 
 def in_one_note(*notes: str) -> str:
@@ -16,28 +17,39 @@ def in_one_note(*notes: str) -> str:
 
 def stacks_of(
     path: Path, lead: tuple[int, ...], times: int, *, is_cut_off: bool = False
-) -> dict[str, Any]:
-    """Give the depth of each time point, and a note; nothing if all is one stack.
+) -> tuple[int | None, str]:
+    """Give the depth of each time point, and a note; None and "" if all is one stack.
 
     Time points of one plane each are slices: many writers call them so. `lead` are the
     sizes before rows and columns.
     """
     planes = int(np.prod(lead, dtype=int))
     if is_cut_off:
-        return {"note": f"{path} may be cut off: {planes} planes of it can be read"}
+        return None, f"{path} may be cut off: {planes} planes of it can be read"
     named = [n for n in lead if n > 1]
     if times == 1 and len(named) > 1:
         sizes = " × ".join(map(str, named))
         note = f"{path} was read with its {sizes} planes as one stack of {planes}"
-        return {"note": note}
+        return None, note
     if times in (1, planes):
-        return {}
+        return None, ""
     depth = planes // times
     note = (
         f"{path} was read with its {times} time points of {depth} slices one after the "
         f"other, {planes} in all; cells are linked within each"
     )
-    return {"depth": depth, "note": note}
+    return depth, note
+
+
+def note_of_sides(path: Path, sides: Sides | None) -> str:
+    """Say that pixels are not square, if so: then their size is not taken over."""
+    if sides is None or square_side(sides) is not None:
+        return ""
+    height, width = sides
+    return (
+        f"{path} says that its pixels are {width:.4g} nm wide and {height:.4g} nm "
+        "high: no pixel size is taken from it, since pixels must be square"
+    )
 
 
 def note_of_stacks(path: Path, depths: Mapping[str, int]) -> str:

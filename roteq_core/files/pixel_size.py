@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree
 
@@ -25,60 +26,87 @@ NM_PER_UNIT = {
 }
 # Beyond this a resolution is a printer's, not a microscope's.
 _LARGEST_NM = 1e4
+_SQUARE = 1.02  # times the short side of a pixel that the long one may have
+
+# Height and width of a pixel in nanometers.
+Sides = tuple[float, float]
 
 
-def tiff_pixel_size(tif: tifffile.TiffFile) -> float | None:
-    """Read the pixel size from our own, OME's, ImageJ's or plain TIFF metadata."""
+def square_side(sides: Sides | None) -> float | None:
+    """Give the side of a square pixel; None if its sides differ by more than 2 %."""
+    if sides is None or max(sides) > _SQUARE * min(sides):
+        return None
+    return sides[1]
+
+
+def tiff_pixel_sides(tif: tifffile.TiffFile) -> Sides | None:
+    """Read a pixel's sides from our own, OME's, ImageJ's or plain TIFF metadata."""
     for reader in (_own, _ome, _imagej, _plain):
         with contextlib.suppress(
             ValueError, TypeError, KeyError, ZeroDivisionError, ElementTree.ParseError
         ):
-            size = reader(tif)
-            if size is not None and size > 0:
-                return size
+            sides = reader(tif)
+            if sides is not None and min(sides) > 0:
+                return sides
     return None
 
 
-def zarr_pixel_size(multiscale: dict[str, Any], axis: int = -1) -> float | None:
-    """Read the pixel size along an axis of the full-size array of an OME-Zarr image."""
+def zarr_pixel_sides(multiscale: dict[str, Any], axes: Sequence[int]) -> Sides | None:
+    """Read the sides of a pixel of the full-size array of an OME-Zarr image.
+
+    `axes` are the numbers of the axes of rows and columns.
+    """
     with contextlib.suppress(KeyError, IndexError, TypeError, AttributeError):
         changes = multiscale["datasets"][0]["coordinateTransformations"]
-        scale = next(c["scale"][axis] for c in changes if c["type"] == "scale")
-        return float(scale) * NM_PER_UNIT[multiscale["axes"][axis]["unit"]]
+        scale = next(c["scale"] for c in changes if c["type"] == "scale")
+        units = [NM_PER_UNIT[multiscale["axes"][axis]["unit"]] for axis in axes]
+        height, width = (
+            float(scale[axis]) * unit for axis, unit in zip(axes, units, strict=True)
+        )
+        return (height, width) if min(height, width) > 0 else None
     return None
 
 
-def _own(tif: tifffile.TiffFile) -> float | None:
+def _own(tif: tifffile.TiffFile) -> Sides | None:
     page: Any = tif.pages[0]
-    return float(json.loads(page.description)["pixel_size_nm"])
+    side = float(json.loads(page.description)["pixel_size_nm"])
+    return side, side
 
 
-def _ome(tif: tifffile.TiffFile) -> float | None:
+def _ome(tif: tifffile.TiffFile) -> Sides | None:
     if not tif.ome_metadata:
         return None
     for element in ElementTree.fromstring(tif.ome_metadata).iter():
         if element.tag.endswith("Pixels"):
-            unit = element.get("PhysicalSizeXUnit", "\u00b5m")  # OME's default
-            return float(element.attrib["PhysicalSizeX"]) * NM_PER_UNIT[unit]
+            width = _ome_length(element, "X")
+            is_told = "PhysicalSizeY" in element.attrib
+            return (_ome_length(element, "Y") if is_told else width), width
     return None
 
 
-def _imagej(tif: tifffile.TiffFile) -> float | None:
+def _ome_length(element: ElementTree.Element, axis: str) -> float:
+    unit = element.get(f"PhysicalSize{axis}Unit", "\u00b5m")  # OME's default
+    return float(element.attrib[f"PhysicalSize{axis}"]) * NM_PER_UNIT[unit]
+
+
+def _imagej(tif: tifffile.TiffFile) -> Sides | None:
     unit = (tif.imagej_metadata or {}).get("unit")
     if not unit:
         return None
     unit = str(unit).replace("\\u00B5", "\u00b5").replace("\\u00b5", "\u00b5")
-    return NM_PER_UNIT[unit] / _pixels_per_unit(tif)
+    return _sides_of(tif, NM_PER_UNIT[unit])
 
 
-def _plain(tif: tifffile.TiffFile) -> float | None:
+def _plain(tif: tifffile.TiffFile) -> Sides | None:
     page: Any = tif.pages[0]
     units = {2: 2.54e7, 3: 1e7}  # inch, centimeter
-    size = units[int(page.tags["ResolutionUnit"].value)] / _pixels_per_unit(tif)
-    return size if size <= _LARGEST_NM else None
+    sides = _sides_of(tif, units[int(page.tags["ResolutionUnit"].value)])
+    return sides if max(sides) <= _LARGEST_NM else None
 
 
-def _pixels_per_unit(tif: tifffile.TiffFile) -> float:
+def _sides_of(tif: tifffile.TiffFile, unit: float) -> Sides:
+    """Read the resolution, pixels in a unit; that of y is that of x if not told."""
     page: Any = tif.pages[0]
-    pixels, units = page.tags["XResolution"].value
-    return float(pixels / units)
+    across = page.tags["XResolution"].value
+    down = page.tags["YResolution"].value if "YResolution" in page.tags else across
+    return float(unit * down[1] / down[0]), float(unit * across[1] / across[0])

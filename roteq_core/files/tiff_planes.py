@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import tifffile
 
-from roteq_core.files.pixel_size import tiff_pixel_size
+from roteq_core.files.pixel_size import square_side, tiff_pixel_sides
 from roteq_core.files.z_spacing import tiff_z_spacing
 
 # Kinds of series that are all there is in a file: plain pages, or arrays one by one.
@@ -36,6 +36,9 @@ class TiffPlanes:
         Planes, rows and columns, and colors if there are any.
     dtype : np.dtype
     pixel_size_nm, z_spacing_nm : float or None
+        Of pixels that are not square there is no size.
+    pixel_sides_nm : (float, float) or None
+        Height and width of a pixel.
     times : int
         Time points, whose planes follow each other; 1 where they do not.
     is_cut_off : bool
@@ -70,7 +73,8 @@ class TiffPlanes:
             lead = first.shape[: len(first.shape) - len(plane_shape)]
             self.lead = tuple(lead) if is_one else (len(self._places),)
             self.times = lead[0] if is_one and first.axes[0] == "T" else 1
-            self.pixel_size_nm = tiff_pixel_size(tif)
+            self.pixel_sides_nm = tiff_pixel_sides(tif)
+            self.pixel_size_nm = square_side(self.pixel_sides_nm)
             self.z_spacing_nm = tiff_z_spacing(tif)
 
     def __call__(self, index: int) -> np.ndarray:

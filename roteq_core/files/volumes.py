@@ -17,7 +17,12 @@ from typing import Any
 import numpy as np
 import tifffile
 
-from roteq_core.files.notes import in_one_note, note_of_stacks, stacks_of
+from roteq_core.files.notes import (
+    in_one_note,
+    note_of_sides,
+    note_of_stacks,
+    stacks_of,
+)
 from roteq_core.files.tiff_planes import TiffPlanes
 from roteq_core.files.zarr_planes import ZarrPlanes
 
@@ -154,15 +159,25 @@ def _open_tiff(path: Path) -> Volume:
         planes = TiffPlanes(path)
     except (tifffile.TiffFileError, OSError, IndexError, TypeError) as error:
         raise ValueError(f"cannot read the TIFF {path}: {error}") from error
-    depth, height, width = planes.shape[:3]
+    depth, note = stacks_of(
+        path, planes.lead, planes.times, is_cut_off=planes.is_cut_off
+    )
+    return _volume_of(path, planes, depth, note)
+
+
+def _volume_of(
+    path: Path, planes: TiffPlanes | ZarrPlanes, depth: int | None, *notes: str
+) -> Volume:
+    count, height, width = planes.shape[:3]
     return Volume(
         path,
-        (depth, height, width),
+        (count, height, width),
         planes.dtype,
         planes.pixel_size_nm,
         planes,
         z_spacing_nm=planes.z_spacing_nm,
-        **stacks_of(path, planes.lead, planes.times, is_cut_off=planes.is_cut_off),
+        note=in_one_note(*notes, note_of_sides(path, planes.pixel_sides_nm)),
+        depth=depth,
     )
 
 
@@ -207,15 +222,5 @@ def _read_of(planes: list[tuple[Volume, int]], index: int) -> np.ndarray:
 
 def _open_zarr(path: Path) -> Volume:
     planes = ZarrPlanes(path)
-    depth, height, width = planes.shape[:3]
-    found = stacks_of(path, planes.lead, planes.times)
-    found["note"] = in_one_note(planes.note, found.get("note", ""))
-    return Volume(
-        path,
-        (depth, height, width),
-        planes.dtype,
-        planes.pixel_size_nm,
-        planes,
-        z_spacing_nm=planes.z_spacing_nm,
-        **found,
-    )
+    depth, note = stacks_of(path, planes.lead, planes.times)
+    return _volume_of(path, planes, depth, planes.note, note)

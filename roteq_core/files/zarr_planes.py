@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from roteq_core.files.pixel_size import zarr_pixel_size
+from roteq_core.files.pixel_size import square_side, zarr_pixel_sides
 from roteq_core.files.z_spacing import zarr_z_spacing
 
 _COLORS = (3, 4)
@@ -31,6 +31,9 @@ class ZarrPlanes:
         Planes, rows and columns, and colors if there are any.
     dtype : np.dtype
     pixel_size_nm, z_spacing_nm : float or None
+        Of pixels that are not square there is no size.
+    pixel_sides_nm : (float, float) or None
+        Height and width of a pixel.
     times : int
         Time points, whose planes follow each other; 1 where they do not.
     lead : tuple of int
@@ -55,10 +58,11 @@ class ZarrPlanes:
         self.shape = (count, *(shape[axis] for axis in self._inner))
         self.dtype = np.dtype(self._array.dtype)
         self.times = self.lead[0] if outer[:1] == ["t"] else 1
-        self.pixel_size_nm = self.z_spacing_nm = None
+        self.pixel_sides_nm = self.z_spacing_nm = None
         if scale is not None:
-            self.pixel_size_nm = zarr_pixel_size(scale, self._inner[1])
+            self.pixel_sides_nm = zarr_pixel_sides(scale, self._inner[:2])
             self.z_spacing_nm = zarr_z_spacing(scale)
+        self.pixel_size_nm = square_side(self.pixel_sides_nm)
 
     def __call__(self, index: int) -> np.ndarray:
         """Read a plane (H, W) or (H, W, C)."""

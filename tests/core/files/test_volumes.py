@@ -31,7 +31,10 @@ def write_ome_zarr(path, array, *, version=3):
                 {
                     "path": "0",
                     "coordinateTransformations": [
-                        {"type": "scale", "scale": [0.05] * (array.ndim - 1) + [0.004]}
+                        {
+                            "type": "scale",
+                            "scale": [0.05] * (array.ndim - 2) + [0.004] * 2,
+                        }
                     ],
                 }
             ],

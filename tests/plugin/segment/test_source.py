@@ -82,3 +82,21 @@ def test_work_is_the_slice_in_view_or_all(stack, part, indices):
 def test_pixel_size_comes_from_the_units(stack, units, size):
     layer = Image(stack, scale=(50, 4, 4), units=units)
     assert pixel_size_nm(layer) == size
+
+
+@pytest.mark.parametrize(
+    ("scale", "size"),
+    [((50, 12, 4), None), ((50, 4, 12), None), ((50, 4.06, 4), 4.0), ((50, -4, 4), 4)],
+)
+def test_pixels_that_are_not_square_have_no_size(stack, scale, size):
+    assert pixel_size_nm(Image(stack, scale=scale, units="nm")) == size
+
+
+def test_pixel_size_of_a_coarser_level_counts_its_own_pixels(stack):
+    levels = [stack, stack[:, 1::2, ::2], stack[:, ::7, ::15]]
+    layer = Image(levels, multiscale=True, scale=(50, 4, 4), units="nm")
+    assert [pixel_size_nm(layer, level) for level in range(3)] == [4, 8, 60]
+
+
+def test_pixel_size_needs_lengths_along_both_sides(stack):
+    assert pixel_size_nm(Image(stack[0], scale=(4, 4), units=("s", "nm"))) is None
