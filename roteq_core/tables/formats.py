@@ -203,6 +203,8 @@ def render_cars(
             f"{summarize(table.files)}; use write_car_folder"
         )
     table = replace(table, image_size=image_size or table.image_size)
+    if path.suffix.lower() == ".tsv":
+        table = replace(table, delimiter="\t")
     contents = {}
     try:
         if format == "yolo-obb":

@@ -17,7 +17,7 @@ def table():
     )
 
 
-@pytest.mark.parametrize("ending", ["csv", "geojson", "xml", "txt"])
+@pytest.mark.parametrize("ending", ["csv", "tsv", "geojson", "xml", "txt"])
 def test_cars_survive_reading_and_writing(table, tmp_path, ending):
     first, second = tmp_path / f"a.{ending}", tmp_path / f"b.{ending}"
     write_cars(table, first, format="dota" if ending == "txt" else None)

@@ -21,6 +21,13 @@ YOLO = "0 0.3 0.2 0.3 0.3 0.2 0.3 0.2 0.2\n"
 VOC = "<annotation><object><name>car</name></object></annotation>"
 
 
+def test_tables_are_parted_by_what_their_ending_says(tmp_path):
+    for name, mark in (("a.tsv", "\t"), ("a.csv", ",")):
+        write(CarTable((RIGHT,)), tmp_path / name)
+        assert f"cx{mark}cy" in (tmp_path / name).read_text()
+        assert read_cars(tmp_path / name).cars == (RIGHT,)
+
+
 @pytest.mark.parametrize("format", ["dota", "yolo-obb"])
 def test_a_line_changed_by_another_tool_is_foreign_again(tmp_path, format):
     path = tmp_path / "a.txt"
