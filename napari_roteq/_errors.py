@@ -64,7 +64,7 @@ def explain(kind: str, message: str, details: str) -> JobError:
         if re.search(pattern, f"{kind}: {message}", re.IGNORECASE | re.DOTALL):
             return JobError(sentence, details)
     if kind in _SPEAK_FOR_THEMSELVES and message:
-        return JobError(_as_sentence(message), details)
+        return JobError(as_sentence(message), details)
     summary = f"{kind}: {message}".strip(": ").splitlines()[0]
     return JobError(
         f"The run ended with an error nobody foresaw ({summary}). Copy the details "
@@ -96,7 +96,9 @@ def explain_death(exit_code: int | None, last_words: str) -> JobError:
     return JobError(reason, f"exit code {exit_code}\n{last_words}".rstrip())
 
 
-def _as_sentence(message: str) -> str:
+def as_sentence(message: str) -> str:
+    """Begin with a capital letter, unless with a name, and end with a full stop."""
     message = message.strip()
-    message = message[0].upper() + message[1:]
+    if message.split()[0].rstrip(",;:").isalpha():
+        message = message[0].upper() + message[1:]
     return message if message.endswith((".", "!", "?")) else message + "."
