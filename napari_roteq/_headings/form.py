@@ -31,6 +31,7 @@ from napari_roteq._parts.model_choice import ModelBox, spelled
 from napari_roteq._parts.plots import RosePlot
 from napari_roteq._session import Session
 from napari_roteq._settings import read_settings
+from napari_roteq._train.layers import HELD_OUT
 from roteq_core.angles import angle_from_heading
 from roteq_core.config import FindOptions, OrientOptions
 from roteq_core.tables import CarTable
@@ -231,7 +232,8 @@ def _first_options() -> OrientOptions:
 
 
 def _may_hold_cars(layer: Layer) -> bool:
-    return isinstance(layer, Points | Shapes)
+    role = layer.metadata.get(METADATA, {}).get("role")
+    return isinstance(layer, Points | Shapes) and role != HELD_OUT
 
 
 def _likely_cars(layer: Layer) -> int:

@@ -12,6 +12,7 @@ from shown import layer_with_role, sentence_of
 
 from napari_roteq._headings.recipe import find_recipe
 from napari_roteq._headings.widget import HeadingWidget
+from napari_roteq._layers import tag
 from napari_roteq._parts.model_choice import choose_model
 from napari_roteq._sample_data import FOLDER
 from roteq_core.config import FindOptions, OrientOptions
@@ -93,6 +94,14 @@ def test_points_get_boxes_arrows_rows_and_a_rose(viewer, widget, press, pixels):
     assert widget._form.table.model().rowCount() == 3
     assert widget._form.rose.summary().startswith("n 3 ")
     assert all(car.heading_cw_from_up_deg is not None for car in widget.cars)
+
+
+def test_what_is_held_out_of_a_training_is_not_offered_as_cars(viewer, widget, pixels):
+    image = viewer.add_image(pixels, rgb=True)
+    box = np.array([[0, 0], [0, 9], [9, 9], [9, 0]])
+    viewer.add_shapes([box], name="held out", metadata=tag("held out", image, {}))
+    cars = viewer.add_shapes([box + 5], name="cars")
+    assert widget._form.cars._offered == [cars]
 
 
 def test_second_run_updates_its_own_layers(viewer, widget, press, pixels):
