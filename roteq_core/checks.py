@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 import torch
 from torch import Tensor, nn
 
@@ -14,9 +16,17 @@ def check_at_least_one(**values: int) -> None:
 def check_integers(least: int, **values: int) -> None:
     """Raise unless all are integers of at least `least`."""
     for name, value in values.items():
-        is_integer = isinstance(value, int) and not isinstance(value, bool)
-        if not is_integer or value < least:
+        if not _is_integer(value) or value < least:
             raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
+
+
+def _is_integer(value: object) -> bool:
+    """Whether a value counts something; sizes are symbols or tensors in exports."""
+    if isinstance(value, Tensor):
+        tracing: bool = torch.jit.is_tracing()  # type: ignore[attr-defined, no-untyped-call]
+        return tracing and value.ndim == 0 and not value.is_floating_point()
+    is_number = isinstance(value, Integral | torch.SymInt)
+    return is_number and not isinstance(value, bool)
 
 
 def _check_tensor(name: str, values: object) -> None:

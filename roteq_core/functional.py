@@ -145,6 +145,10 @@ def field_max_pool(field: Tensor, size: int = 2) -> Tensor:
     that is half a pixel each, all are a pixel wider and overlap. For the same reason
     vectors that are equally long to rounding count equally: their mean is kept.
 
+    An export by `torch.jit.trace`, or by `torch.export` with dynamic shapes, pools
+    sides of every length that has two windows or more; `strict=True` keeps the
+    parity of the sides.
+
     Parameters
     ----------
     field : Tensor of shape (B, C, 2, H, W)
@@ -172,10 +176,11 @@ def _window_taps(field: Tensor, size: int) -> list[Tensor]:
     """The first vector of every window, the second, …: each (B, C, 2, H', W')."""
     rows, columns = (_symmetric_windows(n, size) for n in field.shape[-2:])
     # A zero vector outside is never longer than one inside.
-    pads = [columns.padding, columns.padding, rows.padding, rows.padding]
-    padded = F.pad(field, pads) if any(pads) else field
+    pads = [columns.before, columns.after, rows.before, rows.after]
+    known = all(isinstance(pad, int) for pad in pads)
+    padded = field if known and not any(pads) else F.pad(field, pads)
     return [
-        padded[..., rows.tap(i, size), columns.tap(j, size)]
+        columns.counted(j, rows.counted(i, padded[..., rows.tap(i), columns.tap(j)]))
         for i in range(rows.kernel)
         for j in range(columns.kernel)
     ]
@@ -184,20 +189,35 @@ def _window_taps(field: Tensor, size: int) -> list[Tensor]:
 class _Windows(NamedTuple):
     """How windows lie along a side."""
 
+    size: int
     number: int
     kernel: int
-    padding: int
+    before: int
+    after: int
+    is_wide: int | None = None
+    """Whether windows have their last tap, 1 or 0, where only a run will tell."""
 
-    def tap(self, first: int, size: int) -> slice:
+    def tap(self, first: int) -> slice:
         """Where the tap `first` of each window is."""
-        return slice(first, first + size * (self.number - 1) + 1, size)
+        return slice(first, first + self.size * (self.number - 1) + 1, self.size)
+
+    def counted(self, first: int, tap: Tensor) -> Tensor:
+        """Make vectors that windows turn out not to have zero: none is shorter."""
+        if self.is_wide is None or first < self.size:
+            return tap
+        return tap * self.is_wide
 
 
 def _symmetric_windows(length: int, size: int) -> _Windows:
     """Cover a side symmetrically with stride `size`."""
     number = -(-length // size)
     padding = (number * size - length + 1) // 2
-    return _Windows(number, length + 2 * padding - size * (number - 1), padding)
+    kernel = length + 2 * padding - size * (number - 1)
+    if isinstance(length, int):
+        return _Windows(size, number, kernel, padding, padding)
+    # An export for all sizes reads windows of both widths alike.
+    after = padding + size + 1 - kernel
+    return _Windows(size, number, size + 1, padding, after, kernel - size)
 
 
 def field_upsample(field: Tensor, size: tuple[int, int]) -> Tensor:

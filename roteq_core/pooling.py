@@ -34,7 +34,7 @@ def full_circle(orientations: int) -> Orientations:
 
 def _angles_of(responses: Tensor, angles: Orientations | None) -> Orientations:
     """Give what responses (B, C, R, H, W) stand for, if it can be."""
-    count = responses.shape[2]
+    count = int(responses.shape[2])  # a tensor while torch traces
     if angles is None:
         return full_circle(count)
     turn = abs(angles.step) * count
@@ -188,7 +188,7 @@ def sector_pool(
     Tensor of shape (B, C·bins, H, W), or (B, C·bins, 2, H, W) for vectors
     """
     check_responses(responses)
-    count = responses.shape[2]
+    count = int(responses.shape[2])  # a tensor while torch traces
     check_at_least_one(bins=bins)
     if bins > count:
         raise ValueError(f"bins must lie between 1 and R = {count}, got {bins}")

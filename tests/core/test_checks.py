@@ -45,3 +45,14 @@ def test_filters_have_the_taps_that_are_turned():
     check_filters(torch.zeros(3, 2, 2, 5, 5), 50)
     with pytest.raises(ValueError, match="must have the 25 taps"):
         check_filters(torch.zeros(3, 2, 2, 5, 5), 25)
+
+
+@pytest.mark.parametrize("value", [np.int64(3), np.uint8(3)], ids=repr)
+def test_integers_of_numpy_count_as_well(value):
+    check_at_least_one(maps=value)
+
+
+@pytest.mark.parametrize("value", [np.bool_(True), np.float64(3), torch.tensor(3)])
+def test_other_numbers_of_numpy_and_torch_do_not_count(value):
+    with pytest.raises(ValueError, match="maps must be an integer >= 1, got "):
+        check_at_least_one(maps=value)
