@@ -52,6 +52,17 @@ def note_of_sides(path: Path, sides: Sides | None) -> str:
     )
 
 
+def note_of_white(path: Path, *, is_zero: bool) -> str:
+    """Say that viewers show the opposite of the numbers, if white is stored as zero."""
+    if not is_zero:
+        return ""
+    return (
+        f"{path} is stored with white as zero, and its numbers are read as they are: "
+        "what other programs show dark is bright here. If membranes look dark there, "
+        "segment with --inverted"
+    )
+
+
 def note_of_stacks(path: Path, depths: Mapping[str, int]) -> str:
     """Say that stacks were put together; images and labels may lie side by side.
 

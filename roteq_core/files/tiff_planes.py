@@ -43,6 +43,8 @@ class TiffPlanes:
         Time points, whose planes follow each other; 1 where they do not.
     is_cut_off : bool
         Whether more pages may have followed, beyond the end of the file.
+    is_white_zero : bool
+        Whether viewers show small numbers bright; they are not changed here.
     lead : tuple of int
         Sizes of the axes that planes are counted through.
     """
@@ -67,6 +69,8 @@ class TiffPlanes:
                 is_mapped = self._stored.get(number) is not None
                 _check_pages(series, is_mapped=is_mapped)
             self.is_cut_off = _is_cut_off(tif)
+            photometric = first.keyframe.photometric
+            self.is_white_zero = photometric == tifffile.PHOTOMETRIC.MINISWHITE
             self.shape = (len(self._places), *plane_shape)
             self.dtype = np.dtype(first.dtype)
             is_one = len(self._places) == _planes_of(first.shape, first.axes, path)[0]

@@ -21,6 +21,7 @@ from roteq_core.files.notes import (
     in_one_note,
     note_of_sides,
     note_of_stacks,
+    note_of_white,
     stacks_of,
 )
 from roteq_core.files.tiff_planes import TiffPlanes
@@ -162,7 +163,9 @@ def _open_tiff(path: Path) -> Volume:
     depth, note = stacks_of(
         path, planes.lead, planes.times, is_cut_off=planes.is_cut_off
     )
-    return _volume_of(path, planes, depth, note)
+    return _volume_of(
+        path, planes, depth, note, note_of_white(path, is_zero=planes.is_white_zero)
+    )
 
 
 def _volume_of(

@@ -133,6 +133,14 @@ def test_stacks_of_a_folder_are_named(stack_file, tiny_file):
     assert "2 stacks (labels.tif, volume.tif) as one of 4 slices" in said(result)
 
 
+def test_white_stored_as_zero_is_told_of(tmp_path, tiny_file, em):
+    path = tmp_path / "white.tif"
+    tifffile.imwrite(path, em.image[0, :16, :16], photometric="miniswhite")
+    result = run(path, "-o", tmp_path / "x.tif", "--model", tiny_file)
+    assert result.exit_code == 0, result.output
+    assert f"note: {path} is stored with white as zero" in said(result)
+
+
 def test_halved_tile_is_told_once_and_kept(stack_file, tiny_file, monkeypatch):
     from roteq_core import predict
 

@@ -118,6 +118,16 @@ def test_color_pages_become_gray(tmp_path):
     )
 
 
+def test_white_stored_as_zero_is_told_of_and_not_changed(tmp_path):
+    path = tmp_path / "w.tif"
+    tifffile.imwrite(path, STACK, photometric="miniswhite")
+    volume = open_volume(path)
+    assert (volume.read() == STACK).all()
+    assert "w.tif is stored with white as zero" in volume.note
+    tifffile.imwrite(path, STACK)
+    assert open_volume(path).note == ""
+
+
 @pytest.mark.parametrize("count", [3, 4])
 @pytest.mark.parametrize("kind", ["uint8", "int32"])
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
