@@ -133,14 +133,17 @@ class FieldNorm(nn.Module):
         if field.shape[1] != self.maps:
             raise ValueError(f"field must have {self.maps} maps, got {field.shape[1]}")
         variance = self.running_variance
-        if self.training:
+        if self.training and field.numel():
             variance = rf.magnitude_variance(field)
-            with torch.no_grad():
-                largest = torch.finfo(self.running_variance.dtype).max
-                newest = variance.clamp(max=largest).to(self.running_variance)
-                self.running_variance.lerp_(newest, self.momentum)
+            self._take_in(variance.detach())
         gain = None if self.log_gain is None else self.log_gain.exp()
         return rf.field_normalize(field, variance, gain, self.eps)
+
+    def _take_in(self, variance: Tensor) -> None:
+        """Move the running variance (C,) towards the newest, where that is finite."""
+        running = self.running_variance
+        newest = variance.clamp(max=torch.finfo(running.dtype).max).to(running)
+        running.lerp_(torch.where(variance.isfinite(), newest, running), self.momentum)
 
 
 class FieldUpsample(nn.Module):

@@ -412,6 +412,35 @@ def test_norm_learns_a_running_variance_for_evaluation():
     torch.testing.assert_close(made(field[:1]), made(field)[:1])
 
 
+def test_running_variance_moves_by_the_share_of_the_newest_batch():
+    made = FieldNorm(2, momentum=0.1)
+    field = 4 * noise(2, 2, 2, 8, 8).float()
+    made(field)
+    newest = Magnitude()(field).var((0, 2, 3), correction=0)
+    torch.testing.assert_close(made.running_variance, 0.9 + 0.1 * newest)
+
+
+@pytest.mark.parametrize("shape", [(0, 2, 2, 4, 4), (1, 2, 2, 0, 4), (1, 2, 2, 4, 0)])
+def test_norm_learns_nothing_from_fields_without_vectors(shape):
+    made = FieldNorm(2)
+    made(torch.zeros(shape)).sum().backward()
+    assert made.running_variance.tolist() == [1, 1]
+    assert made.log_gain is not None
+    assert made.log_gain.grad is not None
+    assert made.log_gain.grad.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 1e30])
+def test_norm_learns_nothing_from_vectors_that_are_no_numbers(value):
+    made = FieldNorm(2, momentum=0.5)
+    field = noise(1, 2, 2, 6, 6).float()
+    newest = Magnitude()(field).var((0, 2, 3), correction=0)
+    field[0, 1, 0, 3, 3] = value
+    made(field)
+    torch.testing.assert_close(made.running_variance[0], 0.5 + newest[0] / 2)
+    assert made.running_variance[1] == 1
+
+
 @pytest.mark.parametrize("half_layer", [False, True])
 @pytest.mark.parametrize("size", [300.0, 1e-3])
 def test_norm_of_half_precision_stays_finite(size, half_layer):
