@@ -263,6 +263,13 @@ def test_normalizing_divides_by_the_deviation_and_keeps_angles():
     torch.testing.assert_close(found, field * scale)
 
 
+def test_normalization_adds_eps_to_the_variance():
+    field = torch.ones(1, 2, 2, 1, 1).double()
+    variance = torch.tensor([0.0, 0.75]).double()
+    found = rf.field_normalize(field, variance, eps=0.25)
+    assert found[0, :, 0].flatten().tolist() == pytest.approx([2, 1])
+
+
 @pytest.mark.parametrize(
     "operation",
     [rf.magnitude, rf.field_max_pool, lambda z: rf.field_upsample(z, (2, 2))],
