@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -74,4 +74,31 @@ def note_of_stacks(path: Path, depths: Mapping[str, int]) -> str:
         f"the folder {path} was read with its {len(depths)} stacks "
         f"({', '.join([*depths][:4])}) as one of "
         f"{sum(depths.values())} slices; name a file to read it alone"
+    )
+
+
+def note_of_files(notes: Sequence[str]) -> str:
+    """Give the first note of the files of a folder, and count the others."""
+    told = [note for note in notes if note]
+    if len(told) < 2:
+        return "".join(told)
+    return f"{told[0]} (the first of {len(told)} files with a note)"
+
+
+def size_of_all(
+    path: Path, sizes: Mapping[str, float | None]
+) -> tuple[float | None, str]:
+    """Give the pixel size of files by name, and a note if they say different ones.
+
+    Files that tell none have that of the others.
+    """
+    told = {name: size for name, size in sizes.items() if size is not None}
+    if not told:
+        return None, ""
+    least, most = min(told, key=told.__getitem__), max(told, key=told.__getitem__)
+    if square_side((told[least], told[most])) is not None:
+        return next(iter(told.values())), ""
+    return None, (
+        f"the files of the folder {path} say different pixel sizes, {told[least]:.4g} "
+        f"nm in {least} and {told[most]:.4g} nm in {most}: none is taken from them"
     )

@@ -19,9 +19,11 @@ import tifffile
 
 from roteq_core.files.notes import (
     in_one_note,
+    note_of_files,
     note_of_sides,
     note_of_stacks,
     note_of_white,
+    size_of_all,
     stacks_of,
 )
 from roteq_core.files.tiff_planes import TiffPlanes
@@ -198,6 +200,30 @@ def _open_folder(path: Path) -> Volume:
             f"the folder {path} holds no images ({', '.join(IMAGE_SUFFIXES)})"
         )
     volumes = [open_volume(file) for file in files]
+    _check_alike(volumes)
+    first = volumes[0]
+    planes = [(volume, index) for volume in volumes for index in range(len(volume))]
+    size, size_note = size_of_all(
+        path, {volume.path.name: volume.pixel_size_nm for volume in volumes}
+    )
+    return Volume(
+        path,
+        (len(planes), *first.shape[1:]),
+        first.dtype,
+        size,
+        partial(_read_of, planes),
+        z_spacing_nm=first.z_spacing_nm,
+        note=in_one_note(
+            note_of_stacks(path, {volume.path.name: len(volume) for volume in volumes}),
+            size_note,
+            note_of_files([volume.note for volume in volumes]),
+        ),
+        depth=first.depth if len({volume.depth for volume in volumes}) == 1 else None,
+    )
+
+
+def _check_alike(volumes: list[Volume]) -> None:
+    """Refuse files of several sizes or number types, of which no stack can be made."""
     first = volumes[0]
     for volume in volumes:
         if volume.shape[1:] != first.shape[1:]:
@@ -205,17 +231,12 @@ def _open_folder(path: Path) -> Volume:
                 f"images of one stack must have the same size, got {first.shape[1:]} "
                 f"in {first.path.name} and {volume.shape[1:]} in {volume.path.name}"
             )
-    planes = [(volume, index) for volume in volumes for index in range(len(volume))]
-    shape = (len(planes), *first.shape[1:])
-    return Volume(
-        path,
-        shape,
-        first.dtype,
-        first.pixel_size_nm,
-        partial(_read_of, planes),
-        z_spacing_nm=first.z_spacing_nm,
-        note=note_of_stacks(path, {v.path.name: len(v) for v in volumes}),
-    )
+        if volume.dtype.newbyteorder("=") != first.dtype.newbyteorder("="):
+            raise ValueError(
+                f"images of one stack must have the same number type, got "
+                f"{first.dtype} in {first.path.name} and {volume.dtype} in "
+                f"{volume.path.name}"
+            )
 
 
 def _read_of(planes: list[tuple[Volume, int]], index: int) -> np.ndarray:

@@ -364,6 +364,53 @@ def test_folder_of_different_sizes_names_both_files(tmp_path):
         open_volume(tmp_path)
 
 
+def test_folder_of_different_number_types_names_both_files(tmp_path):
+    tifffile.imwrite(tmp_path / "a.tif", STACK[0].astype(np.uint8))
+    tifffile.imwrite(tmp_path / "b.tif", STACK[1])
+    with pytest.raises(ValueError, match=r"uint8 in a.tif and uint16 in b.tif"):
+        open_volume(tmp_path)
+
+
+def test_folder_of_different_byte_orders_is_one_stack(tmp_path):
+    tifffile.imwrite(tmp_path / "a.tif", STACK[0], byteorder=">")
+    tifffile.imwrite(tmp_path / "b.tif", STACK[1], byteorder="<")
+    imageio.imwrite(tmp_path / "c.png", STACK[2])
+    assert (open_volume(tmp_path).read() == STACK[:3]).all()
+
+
+def with_size(path, size):
+    per_cm = 1e7 / size
+    resolution = {"resolution": (per_cm, per_cm), "resolutionunit": "CENTIMETER"}
+    tifffile.imwrite(path, STACK[0], **resolution)
+
+
+def test_folder_of_different_pixel_sizes_has_none_and_says_so(tmp_path):
+    with_size(tmp_path / "a.tif", 4.0)
+    tifffile.imwrite(tmp_path / "b.tif", STACK[1])
+    assert open_volume(tmp_path).pixel_size_nm == pytest.approx(4)
+    assert open_volume(tmp_path).note == ""
+    with_size(tmp_path / "b.tif", 8.0)
+    volume = open_volume(tmp_path)
+    assert volume.pixel_size_nm is None
+    assert "different pixel sizes, 4 nm in a.tif and 8 nm in b.tif" in volume.note
+
+
+def test_folder_tells_the_notes_of_its_files(tmp_path):
+    for name in ("a.tif", "b.tif"):
+        tifffile.imwrite(tmp_path / name, STACK[0], photometric="miniswhite")
+    note = open_volume(tmp_path).note
+    assert "a.tif is stored with white as zero" in note
+    assert "the first of 2 files with a note" in note
+
+
+def test_folder_of_a_movie_keeps_the_depth_of_its_time_points(tmp_path):
+    pixels = np.zeros((2, 3, 8, 9), np.uint8)
+    for name in ("a.tif", "b.tif"):
+        path = tmp_path / name
+        tifffile.imwrite(path, pixels, imagej=True, metadata={"axes": "TZYX"})
+    assert open_volume(tmp_path).depth == 3
+
+
 def test_plane_cut_off_in_the_file_is_named(tmp_path):
     path = tmp_path / "cut.tif"
     tifffile.imwrite(path, STACK, compression="zlib")
