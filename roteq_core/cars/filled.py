@@ -8,15 +8,27 @@ keeps the axis as it was drawn.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
 from roteq_core.cars.calibration import Z
-from roteq_core.tables.car import AXES_ONLY, MACHINE, REVIEWED, Car, gap_deg
+from roteq_core.tables.car import (
+    ACCEPTED,
+    AXES_ONLY,
+    AXIS_ONLY,
+    EDITED,
+    MACHINE,
+    REJECTED,
+    REVIEWED,
+    Car,
+    gap_deg,
+)
 
 OUTSIDE = "outside image"
 NO_CONTRAST = "no contrast"
+_STATUSES = ("", MACHINE, AXIS_ONLY, OUTSIDE, NO_CONTRAST, *REVIEWED)
 DRAWN_AXIS = "drawn_axis_cw_from_up_deg"
 # A drawn box is kept if it is this close to the model's axis, or within the model's
 # 90 % interval, but for boxes that lie across.
@@ -106,3 +118,13 @@ def notes_now(notes: Iterable[str], *more: str) -> tuple[str, ...]:
     """Add notes to those of a table; drop those on fronts, which have been told."""
     kept = (note for note in notes if not note.endswith(AXES_ONLY))
     return (*kept, *filter(None, more))
+
+
+def status_notes(cars: Iterable[Car]) -> tuple[str, ...]:
+    """Say which statuses are not known, so that their headings are not kept."""
+    counts = Counter(car.status for car in cars if car.status not in _STATUSES)
+    return tuple(
+        f"status {status!r} of {count} cars is not known and counts as not reviewed; "
+        f"{ACCEPTED}, {EDITED} and {REJECTED} are kept"
+        for status, count in counts.items()
+    )

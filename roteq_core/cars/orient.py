@@ -24,6 +24,7 @@ from roteq_core.cars.filled import (
     OUTSIDE,
     Answer,
     notes_now,
+    status_notes,
     with_answer,
 )
 from roteq_core.cars.pictures import read_image as read_image
@@ -226,7 +227,8 @@ def iter_orient(
     answers, source = yield from _iter_answers(pixels, cars_here, lengths, options)
     filled = _filled(table, own, answers, source, redo=redo)
     units = *car_units.given_notes(options), *car_units.row_notes(cars_here)
-    notes = notes_now(table.notes, *units, note, _others_note(own))
+    doubts = status_notes(cars_here)
+    notes = notes_now(table.notes, *doubts, *units, note, _others_note(own))
     return replace(filled, notes=notes)
 
 

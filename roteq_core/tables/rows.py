@@ -11,6 +11,7 @@ import numpy as np
 from roteq_core import angles
 from roteq_core.tables.car import (
     AXIS_ONLY,
+    MACHINE,
     NUMBER_FIELDS,
     REVIEWED,
     TEXT_FIELDS,
@@ -25,6 +26,7 @@ _MISSING = ("", "nan", "na", "n/a", "none", "null")
 # Two spellings of one heading may be rounded to whole degrees, no more.
 _AGREE_DEG = 1.0
 _SAME_BOX = 1e-3
+_STATUSES = (MACHINE, AXIS_ONLY, *REVIEWED)
 
 
 def car_from_row(row: Mapping[str, Any], plan: Plan) -> Car:
@@ -46,6 +48,8 @@ def car_from_row(row: Mapping[str, Any], plan: Plan) -> Car:
     for field in TEXT_FIELDS:
         if field in known:
             fields[field] = _text(row.get(known[field]))
+    if "status" in fields:
+        fields["status"] = _status(fields["status"])
     heading = _heading(fields.get("heading_cw_from_up_deg"), row, plan)
     fields["heading_cw_from_up_deg"] = heading
     if heading is None and fields.get("axis_cw_from_up_deg") is not None:
@@ -144,6 +148,12 @@ def _number(column: str, value: Any) -> float | None:
 
 def _text(value: Any) -> str:
     return "" if value is None else str(value)
+
+
+def _status(text: str) -> str:
+    """Read a known status however it is spelt; keep any other."""
+    plain = " ".join(text.split()).lower()
+    return plain if plain in ("", *_STATUSES) else text
 
 
 def row_from_car(car: Car, plan: Plan) -> dict[str, Any]:

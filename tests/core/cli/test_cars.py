@@ -221,3 +221,16 @@ def test_found_cars_are_shown_to_the_heading_model_that_is_named(folder, tmp_pat
     car = read_cars(output).cars[0]
     assert car.source.startswith("tiny ")
     assert car.extra["found_by"].startswith("finder ")
+
+
+def test_what_a_person_decided_is_kept_however_the_status_is_spelt(folder, tmp_path):
+    cars, output = tmp_path / "cars.csv", tmp_path / "out.csv"
+    cars.write_text(
+        "cx,cy,length,heading_cw_from_up_deg,status\n"
+        "30,40,24,300,Accepted\n60,20,24,300,approved\n"
+    )
+    said = " ".join(run(*orient(folder, cars, output)).split())
+    accepted, approved = read_cars(output)
+    assert (accepted.heading_cw_from_up_deg, accepted.status) == (300, "accepted")
+    assert approved.status == "machine"
+    assert "note: status 'approved' of 1 cars is not known and counts as not" in said

@@ -249,3 +249,19 @@ def test_other_encodings_are_named(read, encoding):
 def test_a_null_byte_is_no_csv(read):
     with pytest.raises(ValueError, match=r"cars.csv: (row|line) \d"):
         read(b"cx,cy\n1,2\x00\n")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("Accepted", "accepted"),
+        (" EDITED ", "edited"),
+        ("rejected", "rejected"),
+        ("Axis  only", "axis only"),
+        ("Machine", "machine"),
+        ("Checked by Ann", "Checked by Ann"),
+    ],
+)
+def test_a_known_status_is_read_however_it_is_spelt(read, written, meant):
+    table = read(f"cx,cy,heading_cw_from_up_deg,status\n1,2,300,{written}\n", "a.csv")
+    assert table.cars[0].status == meant
