@@ -24,6 +24,15 @@ _OURS = "roteq"
 _MEMBER = "feature."
 _RESERVED = ("type", "features", _OURS)
 _TURNED_DEG = 0.5
+_JSON_KINDS: dict[type, str] = {
+    list: "a list",
+    dict: "an object",
+    str: "a text",
+    int: "a number",
+    float: "a number",
+    bool: "true or false",
+    type(None): "null",
+}
 
 
 def parse_geojson(text: str) -> CarTable:
@@ -58,15 +67,24 @@ def parse_geojson(text: str) -> CarTable:
 
 
 def _features(collection: Any) -> list[Any]:
-    kind = collection.get("type") if isinstance(collection, dict) else None
-    if kind != "FeatureCollection" or not isinstance(collection.get("features"), list):
+    if not isinstance(collection, dict):
+        raise ValueError(
+            f"GeoJSON must be a FeatureCollection, got {_JSON_KINDS[type(collection)]}"
+        )
+    kind = collection.get("type")
+    if kind != "FeatureCollection":
         raise ValueError(f"GeoJSON must be a FeatureCollection, got type {kind!r}")
+    features: Any = collection.get("features")
+    if not isinstance(features, list):
+        raise ValueError(
+            "a FeatureCollection must have a list of features, got "
+            f"{_JSON_KINDS[type(features)]}"
+        )
     if "crs" in collection:
         raise ValueError(
             "coordinates must be pixels, got a map's coordinate system: "
             f"{json.dumps(collection['crs'])}"
         )
-    features: list[Any] = collection["features"]
     return features
 
 

@@ -105,6 +105,13 @@ def test_geojson_keeps_members_ids_and_values(read, tmp_path):
     [
         ("{", "line 1: not JSON"),
         ("[]", "GeoJSON must be a FeatureCollection"),
+        (r"[1, 2]", "GeoJSON must be a FeatureCollection, got a list"),
+        ("2.5", "GeoJSON must be a FeatureCollection, got a number"),
+        ("{}", "GeoJSON must be a FeatureCollection, got type None"),
+        (
+            '{"type": "FeatureCollection", "features": {}}',
+            "a FeatureCollection must have a list of features, got an object",
+        ),
         (
             '{"type": "Feature"}',
             "GeoJSON must be a FeatureCollection, got type 'Feature'",
@@ -146,3 +153,9 @@ def test_an_outline_without_an_area_is_refused_by_its_feature(read, count):
     ring = [[k, k] for k in range(count)] + [[0, 0]]
     with pytest.raises(ValueError, match="feature 1: an outline must have an area"):
         read(collection(feature([ring])), "a.geojson")
+
+
+def test_a_known_status_is_read_however_it_is_spelt(read):
+    properties = {"heading_cw_from_up_deg": 90, "status": "Accepted"}
+    table = read(collection(feature(RING, **properties)), "a.geojson")
+    assert table.cars[0].status == "accepted"
