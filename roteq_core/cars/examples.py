@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from roteq_core.cars.inputs import check_table_file
 from roteq_core.tables import Car, CarTable, read_car_folder, read_cars
 from roteq_core.tables.car import ACCEPTED, EDITED, REJECTED, REVIEWED
 from roteq_core.tables.table import stem_of
@@ -145,6 +146,7 @@ def read_tables(cars: Path | str, images: Sequence[Path]) -> CarTable:
     """
     cars = Path(cars)
     if not cars.is_dir():
+        check_table_file(cars)
         is_one = cars.suffix.lower() == ".txt" and len(images) == 1
         return read_cars(cars, image_size=picture_shape(images[0]) if is_one else None)
     own = [path for path in images if (cars / f"{path.stem}.txt").is_file()]

@@ -27,6 +27,7 @@ from roteq_core.cars.filled import (
     status_notes,
     with_answer,
 )
+from roteq_core.cars.inputs import check_table_file
 from roteq_core.cars.pictures import read_image as read_image
 from roteq_core.cars.readings import (
     axial_gaps,
@@ -214,6 +215,7 @@ def iter_orient(
     if isinstance(cars, CarTable):
         table = cars
     else:
+        check_table_file(cars)
         table = read_cars(cars, image_size=(pixels.shape[0], pixels.shape[1]))
     own = table.is_of(name) if name else (True,) * len(table)
     car_units.check_own_lengths(table.cars, pixels.shape, own, file)

@@ -41,6 +41,7 @@ def orient(
     angle_ccw_from_right_deg, heading_sd_deg, p_flip (chance that front and rear are
     swapped), status and source.
     """
+    from roteq_core.cars.inputs import check_table_file
     from roteq_core.cars.orient import iter_orient
     from roteq_core.config import OrientOptions
     from roteq_core.tables import (
@@ -59,6 +60,7 @@ def orient(
     def check(table: CarTable) -> None:
         render_cars(rows_to_write(table), output, format=chosen)
 
+    check_table_file(cars)
     chosen = check_output(output, format, like=cars, image=image)  # type: ignore[arg-type]
     options = OrientOptions(
         model=model,

@@ -234,3 +234,10 @@ def test_what_a_person_decided_is_kept_however_the_status_is_spelt(folder, tmp_p
     assert (accepted.heading_cw_from_up_deg, accepted.status) == (300, "accepted")
     assert approved.status == "machine"
     assert "note: status 'approved' of 1 cars is not known and counts as not" in said
+
+
+def test_a_table_that_is_not_there_is_named(folder, tmp_path):
+    said = refused(*orient(folder, tmp_path / "no.csv", tmp_path / "a.csv"))
+    assert f"error: there is no table of cars {tmp_path / 'no.csv'}" in said
+    said = refused(*orient(folder, tmp_path, tmp_path / "a.csv"))
+    assert "error: a table of cars must be a file, got the folder" in said
