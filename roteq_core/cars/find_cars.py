@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from roteq_core import angles
 from roteq_core.card import file_hash, find_model
 from roteq_core.cars.orient import iter_orient
-from roteq_core.cars.pictures import read_image
+from roteq_core.cars.pictures import load_picture
 from roteq_core.cars.sizes import TYPICAL_CAR_M
 from roteq_core.cars.units import check_given_length, given_notes
 from roteq_core.config import FindOptions, OrientOptions
@@ -66,8 +66,7 @@ def iter_find_cars(
         Best first. An image without cars gives an empty table.
     """
     options = options or FindOptions()
-    name = Path(image).name if isinstance(image, (str, Path)) else ""
-    pixels = read_image(image) if isinstance(image, (str, Path)) else np.asarray(image)
+    name, pixels, turned = load_picture(image)
     check_given_length(options, pixels.shape)
     model = load_model(options.model, task="car-finder")
     found = yield from iter_detections(model, pixels, options)
@@ -76,7 +75,7 @@ def iter_find_cars(
     table = CarTable(
         tuple(_car(found, i, source, name) for i in range(len(found.scores))),
         image_size=(height, width),
-        notes=given_notes(options),
+        notes=(*turned, *given_notes(options)),
     )
     if not options.orient or not len(table):
         return table

@@ -28,7 +28,7 @@ from roteq_core.cars.filled import (
     with_answer,
 )
 from roteq_core.cars.inputs import check_table_file
-from roteq_core.cars.pictures import read_image as read_image
+from roteq_core.cars.pictures import load_picture, read_image as read_image
 from roteq_core.cars.readings import (
     axial_gaps,
     read_responses,
@@ -208,8 +208,7 @@ def iter_orient(
         `machine_heading_cw_from_up_deg`.
     """
     options = options or OrientOptions()
-    name = Path(image).name if isinstance(image, (str, Path)) else ""
-    pixels = read_image(image) if isinstance(image, (str, Path)) else np.asarray(image)
+    name, pixels, turned = load_picture(image)
     car_units.check_given_length(options, pixels.shape)
     file = "" if isinstance(cars, CarTable) else Path(cars).name
     if isinstance(cars, CarTable):
@@ -229,7 +228,7 @@ def iter_orient(
     answers, source = yield from _iter_answers(pixels, cars_here, lengths, options)
     filled = _filled(table, own, answers, source, redo=redo)
     units = *car_units.given_notes(options), *car_units.row_notes(cars_here)
-    doubts = status_notes(cars_here)
+    doubts = *turned, *status_notes(cars_here)
     notes = notes_now(table.notes, *doubts, *units, note, _others_note(own))
     return replace(filled, notes=notes)
 

@@ -3,13 +3,37 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from roteq_core.tables.files import summarize
+from roteq_core.tasks.car_crops import check_picture_shape
+
 # How Pillow names colors that are not red, green and blue.
 _OTHER_COLORS = ("CMYK", "YCbCr", "LAB", "HSV")
+ORIENTATION, UPRIGHT = 0x0112, 1  # an EXIF tag, and its value for images as stored
+
+
+class Picture(NamedTuple):
+    """A picture that was given: the name of its file, if any, pixels, and notes."""
+
+    name: str
+    pixels: np.ndarray
+    notes: tuple[str, ...] = ()
+
+
+def load_picture(image: np.ndarray | Path | str) -> Picture:
+    """Take pixels, or read them, and refuse what is no picture of cars."""
+    if isinstance(image, (str, Path)):
+        pixels = read_image(image)
+        found = Picture(Path(image).name, pixels, orientation_notes([image]))
+    else:
+        found = Picture("", np.asarray(image))
+    check_picture_shape(found.pixels.shape)
+    return found
 
 
 def read_image(path: Path | str) -> np.ndarray:
@@ -22,7 +46,46 @@ def read_image(path: Path | str) -> np.ndarray:
         image = _read_tiff(path) if is_tiff else _read_plain(path)
     except Exception as error:  # every format raises what it likes
         raise ValueError(f"cannot read the image {path}: {error}") from error
-    return np.squeeze(image)
+    return _without_pages(image)
+
+
+def _without_pages(image: np.ndarray) -> np.ndarray:
+    """Drop axes of length one that are neither rows, columns nor more than one color.
+
+    An image of one pixel's height or width keeps it.
+    """
+    if image.ndim > 2 and image.shape[-1] == 1:
+        image = image[..., 0]
+    is_color = image.shape[-1] in (2, 3, 4)
+    while image.ndim > 2 + is_color and image.shape[0] == 1:
+        image = image[0]
+    return image
+
+
+def orientation_notes(paths: Iterable[Path | str]) -> tuple[str, ...]:
+    """Say which pictures ask to be turned when shown, which nobody here does."""
+    tags = {Path(path).name: orientation_tag(path) for path in paths}
+    turned = [f"{name} ({tag})" for name, tag in tags.items() if tag != UPRIGHT]
+    if not turned:
+        return ()
+    return (
+        f"the EXIF tag Orientation of {summarize(turned)} is not 1 and is not obeyed, "
+        "as in napari: centers and headings are those of the pixels as stored; where a "
+        "table is of the image as others show it, save the image turned, without the "
+        "tag",
+    )
+
+
+def orientation_tag(path: Path | str) -> int:
+    """Give how a picture asks to be turned, 1 to 8; 1, upright, if it does not."""
+    from PIL import Image
+
+    try:
+        with Image.open(path) as picture:
+            tag = picture.getexif().get(ORIENTATION, UPRIGHT)
+    except Exception:  # nothing that Pillow reads: no tag that others would obey
+        return UPRIGHT
+    return tag if tag in range(1, 9) else UPRIGHT
 
 
 def _read_tiff(path: Path) -> np.ndarray:

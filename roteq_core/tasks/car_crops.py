@@ -39,6 +39,16 @@ class Pyramid(NamedTuple):
         return int(height), int(width)
 
 
+def check_picture_shape(shape: tuple[int, ...]) -> None:
+    """Refuse what is no gray or color image with at least one pixel."""
+    is_picture = len(shape) == 2 or (len(shape) == 3 and shape[-1] in (1, 2, 3, 4))
+    if not is_picture or 0 in shape:
+        raise ValueError(
+            "an image of cars must have shape (H, W), (H, W, 3) or (H, W, 4), got "
+            f"{shape}"
+        )
+
+
 def image_maps(image: np.ndarray, maps: int = 1) -> np.ndarray:
     """Bring any usual image to float32 maps (C + 1, H, W), the last one its validity.
 
@@ -52,13 +62,9 @@ def image_maps(image: np.ndarray, maps: int = 1) -> np.ndarray:
         C: gray or color.
     """
     image = np.asarray(image)
+    check_picture_shape(image.shape)
     if image.ndim == 2:
         image = image[..., None]
-    if image.ndim != 3 or image.shape[-1] not in (1, 2, 3, 4) or 0 in image.shape:
-        raise ValueError(
-            "an image of cars must have shape (H, W), (H, W, 3) or (H, W, 4), got "
-            f"{image.shape if image.shape[-1:] != (1,) else image.shape[:-1]}"
-        )
     if maps not in (1, 3):
         raise ValueError(f"maps must be 1 (gray) or 3 (color), got {maps}")
     if image.dtype.kind not in "buif":

@@ -8,7 +8,7 @@ import tifffile
 from imageio import v3 as imageio
 from PIL import Image
 
-from roteq_core.cars.pictures import read_image
+from roteq_core.cars.pictures import load_picture, orientation_notes, read_image
 from roteq_core.tasks.car_crops import image_maps
 
 
@@ -135,3 +135,47 @@ def test_what_is_no_picture_is_refused_by_name(tmp_path):
             read_image(tmp_path / name)
     with pytest.raises(ValueError, match="there is no image"):
         read_image(tmp_path / "b.png")
+
+
+@pytest.mark.parametrize("ending", ["png", "tif"])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 50), (50, 1), (1, 3), (1, 4)])
+@pytest.mark.parametrize("samples", [(), (3,), (4,)])
+def test_images_one_pixel_high_or_wide_keep_their_shape(
+    tmp_path, shape, samples, ending
+):
+    image = np.full((*shape, *samples), 7, np.uint8)
+    path = tmp_path / f"a.{ending}"
+    if ending == "tif":
+        kind = "rgb" if samples else "minisblack"
+        tifffile.imwrite(path, image, photometric=kind)
+    else:
+        Image.fromarray(image).save(path)
+    np.testing.assert_array_equal(read_image(path), image)
+    assert image_maps(read_image(path), 3).shape == (4, *shape)
+
+
+@pytest.mark.parametrize("shape", [(7,), (2, 4, 5, 3), (4, 5, 6), (0, 5)])
+def test_what_has_no_shape_of_a_picture_is_refused(shape):
+    with pytest.raises(ValueError, match=r"must have shape \(H, W\), .* got \("):
+        load_picture(np.zeros(shape, np.uint8))
+
+
+@pytest.mark.parametrize("name", ["a.jpg", "a.png", "a.tif"])
+def test_pictures_that_ask_to_be_turned_are_read_as_stored_with_a_note(
+    color, tmp_path, name
+):
+    plain, turned = tmp_path / f"plain_{name}", tmp_path / name
+    Image.fromarray(color).save(plain)
+    tag = Image.Exif()
+    tag[0x0112] = 6
+    Image.fromarray(color).save(turned, exif=tag)
+    found = load_picture(turned)
+    np.testing.assert_array_equal(found.pixels, read_image(plain))
+    np.testing.assert_array_equal(found.pixels, imageio.imread(turned))
+    (note,) = found.notes
+    assert f"the EXIF tag Orientation of {name} (6) is not 1 and is not obeyed" in note
+    assert "save the image turned, without the tag" in note
+    assert load_picture(plain).notes == orientation_notes([plain]) == ()
+    tag[0x0112] = 1
+    Image.fromarray(color).save(turned, exif=tag)
+    assert load_picture(turned).notes == ()

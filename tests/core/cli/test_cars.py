@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from imageio import v3 as imageio
+from PIL import Image
 from typer.testing import CliRunner
 
 from roteq_core.cli.main import app
@@ -223,6 +224,13 @@ def test_found_cars_are_shown_to_the_heading_model_that_is_named(folder, tmp_pat
     assert car.extra["found_by"].startswith("finder ")
 
 
+def test_a_table_that_is_not_there_is_named(folder, tmp_path):
+    said = refused(*orient(folder, tmp_path / "no.csv", tmp_path / "a.csv"))
+    assert f"error: there is no table of cars {tmp_path / 'no.csv'}" in said
+    said = refused(*orient(folder, tmp_path, tmp_path / "a.csv"))
+    assert "error: a table of cars must be a file, got the folder" in said
+
+
 def test_what_a_person_decided_is_kept_however_the_status_is_spelt(folder, tmp_path):
     cars, output = tmp_path / "cars.csv", tmp_path / "out.csv"
     cars.write_text(
@@ -236,8 +244,24 @@ def test_what_a_person_decided_is_kept_however_the_status_is_spelt(folder, tmp_p
     assert "note: status 'approved' of 1 cars is not known and counts as not" in said
 
 
-def test_a_table_that_is_not_there_is_named(folder, tmp_path):
-    said = refused(*orient(folder, tmp_path / "no.csv", tmp_path / "a.csv"))
-    assert f"error: there is no table of cars {tmp_path / 'no.csv'}" in said
-    said = refused(*orient(folder, tmp_path, tmp_path / "a.csv"))
-    assert "error: a table of cars must be a file, got the folder" in said
+@pytest.mark.parametrize("shape", [(1, 1, 3), (1, 60), (60, 1)])
+def test_images_one_pixel_high_or_wide_are_no_trouble(folder, tmp_path, shape):
+    image, cars, output = (tmp_path / name for name in ("b.png", "b.csv", "out.csv"))
+    imageio.imwrite(image, np.zeros(shape, np.uint8))
+    cars.write_text("cx,cy\n0,0\n")
+    model = ("--model", folder / "tiny.safetensors")
+    run("orient", image, cars, "-o", output, *model)
+    run("find-cars", image, "-o", output, "--model", folder / "finder.safetensors")
+
+
+def test_an_image_that_asks_to_be_turned_gets_a_note(folder, tmp_path):
+    image, output = tmp_path / "a.png", tmp_path / "out.csv"
+    tag = Image.Exif()
+    tag[0x0112] = 6
+    Image.open(folder / "a.png").save(image, exif=tag)
+    note = "note: the EXIF tag Orientation of a.png (6) is not 1 and is not obeyed"
+    words = ("-o", output, "--model")
+    said = run("orient", image, folder / "all.csv", *words, folder / "tiny.safetensors")
+    assert note in " ".join(said.split())
+    finder = (*words, folder / "finder.safetensors", "--no-orient")
+    assert note in " ".join(run("find-cars", image, *finder).split())
