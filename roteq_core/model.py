@@ -6,9 +6,10 @@ on loading, so that a damaged file or a change of the code is found at once.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
@@ -55,7 +56,8 @@ class Model:
         return self
 
     def save(self, path: Path | str) -> None:
-        """Write a safetensors file, with a self-test."""
+        """Write a safetensors file, with a self-test; weights must be float32."""
+        self._check_types()
         tensors = {
             f"{index}/{name}": value.detach().cpu().contiguous().clone()
             for index, network in enumerate(self.networks)
@@ -69,6 +71,17 @@ class Model:
         meta = {"roteq": self.card.to_json(), "sha256": _digest(tensors)}
         write_tensors(Path(path), tensors, meta)
 
+    def _check_types(self) -> None:
+        """Refuse weights that would come back as other numbers than they were."""
+        for index, network in enumerate(self.networks):
+            for name, value in network.state_dict().items():
+                is_whole = not (value.is_floating_point() or value.is_complex())
+                if not is_whole and value.dtype != torch.float32:
+                    raise ValueError(
+                        f"weights must be float32 to be saved, got {value.dtype} in "
+                        f"{name!r} of network {index}: call network.float() first"
+                    )
+
     def _self_test(self) -> tuple[Tensor, Tensor]:
         generator = torch.Generator().manual_seed(0)
         config = self.networks[0].config
@@ -81,12 +94,23 @@ class Model:
     def _run_self_test(self, image: Tensor) -> Tensor:
         outputs = []
         for network in self.networks:
-            network.eval()
-            with torch.inference_mode():
+            with _evaluating(network), torch.inference_mode():
                 output = network(image.to(next(network.parameters())))
             first = output[0] if isinstance(output, tuple) else output
             outputs.append(first.float().cpu().flatten())
         return torch.cat(outputs).clone()
+
+
+@contextlib.contextmanager
+def _evaluating(network: nn.Module) -> Iterator[None]:
+    """Evaluate for a while; then every module trains or not as it did before."""
+    training = {module: module.training for module in network.modules()}
+    network.eval()
+    try:
+        yield
+    finally:
+        for module, was_training in training.items():
+            module.training = was_training
 
 
 def make_model(

@@ -17,6 +17,8 @@ from roteq_core.model import (
     warm_model,
     with_card,
 )
+from roteq_core.net_config import MembraneNetConfig
+from roteq_core.networks import build_network
 
 
 def rewrite(path, *, tensors=None, meta=None):
@@ -35,6 +37,25 @@ def test_model_comes_back_from_its_file(tiny_model, tiny_file):
         before, after = (m.networks[0](image) for m in (tiny_model, loaded))
     assert torch.equal(before.scores, after.scores)
     assert not loaded.networks[0].training
+
+
+def test_saving_leaves_networks_training_as_they_were(tmp_path):
+    network = build_network(MembraneNetConfig(width=1)).train()
+    network.norms[1].eval()
+    before = [module.training for module in network.modules()]
+    make_model([network], name="x", task="membranes").save(tmp_path / "x.safetensors")
+    assert [module.training for module in network.modules()] == before
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float64])
+def test_weights_of_another_type_are_refused(tmp_path, kind):
+    network = build_network(MembraneNetConfig(width=1)).to(kind)
+    model = make_model([network], name="x", task="membranes")
+    with pytest.raises(
+        ValueError, match=rf"float32 to be saved, got {kind} .*network.float\(\)"
+    ):
+        model.save(tmp_path / "x.safetensors")
+    assert not list(tmp_path.iterdir())
 
 
 def test_ensemble_comes_back_from_its_file(tiny_model, tmp_path):
