@@ -18,10 +18,16 @@ def option(
     *,
     low: float | None = None,
     high: float | None = None,
+    step: int | None = None,
     advanced: bool = True,
 ) -> Any:
-    """Make a dataclass field with the metadata that forms and checks need."""
+    """Make a dataclass field with the metadata that forms and checks need.
+
+    Values must lie in [low, high], and be multiples of `step` if one is given.
+    """
     meta = {"label": label, "tip": tip, "low": low, "high": high, "advanced": advanced}
+    if step is not None:
+        meta["step"] = step
     return field(default=default, metadata=meta)
 
 
@@ -42,6 +48,8 @@ def check_options(config: Any) -> None:
         is_below = high is None or value <= high
         if not (is_above and is_below):  # NaN is neither
             raise ValueError(f"{name} must lie in [{low}, {high}], got {value!r}")
+        if (step := meta.get("step")) is not None and value % step:
+            raise ValueError(f"{name} must be a multiple of {step}, got {value!r}")
 
 
 @dataclass(frozen=True)
@@ -53,7 +61,12 @@ class TrainConfig:
     )
     batch: int = option(2, "Batch", "Crops per step.", low=1, high=4096)
     crop: int = option(
-        192, "Crop", "Side of a training crop in pixels.", low=16, high=2048
+        192,
+        "Crop",
+        "Side of a training crop in pixels, a multiple of 8: networks halve it thrice.",
+        low=16,
+        high=2048,
+        step=8,
     )
     learning_rate: float = option(
         6e-3,

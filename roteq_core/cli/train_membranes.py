@@ -41,7 +41,9 @@ def membranes(
     ),
     width: int | None = typer.Option(None, help="Width N of the network."),
     steps: int | None = typer.Option(None, help="Weight updates in all."),
-    crop: int | None = typer.Option(None, help="Side of a training crop in pixels."),
+    crop: int | None = typer.Option(
+        None, help="Side of a training crop in pixels, a multiple of 8."
+    ),
     batch: int | None = typer.Option(None, help="Crops per step."),
     learning_rate: float | None = typer.Option(None, help="Highest learning rate."),
     patience: int | None = typer.Option(

@@ -112,6 +112,13 @@ def test_mistakes_are_said_in_a_sentence(data, files, arguments, message):
     assert not (data / "model.safetensors").exists()
 
 
+def test_crop_that_no_network_takes_is_refused_before_anything_is_read(data):
+    result = run(data, *QUICK, "--crop", "17", images="none.tif")
+    assert result.exit_code == 1
+    assert said(result) == "error: --crop must be a multiple of 8, got 17"
+    assert not (data / "model_run").exists()
+
+
 def test_sparse_labels_are_scored_by_pixels(data, em):
     labels = np.zeros((3, 64, 64), np.uint8)
     labels[:, :20] = np.where(em.membranes[:3, :20], 1, 2)
