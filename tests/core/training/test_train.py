@@ -50,6 +50,7 @@ class Scripted:
 
     def loss(self, network, batch):
         self.steps += 1
+        self.learning = network
         loss = network(batch["image"]).scores.square().mean()
         if self.poison and self.steps == self.poison[0]:
             loss = self.poison[1](loss)
@@ -125,6 +126,20 @@ def test_run_that_was_stopped_ends_as_if_it_had_not(task, tmp_path, reports):
     assert_same(weights(resumed), weights(whole))
     for before, after in zip(whole.log, resumed.log, strict=True):
         assert before | {"seconds": 0} == after | {"seconds": 0}
+
+
+def test_weights_are_averaged_over_the_last_steps(tiny_config):
+    task = Scripted(tiny_config)
+    config = replace(QUICK, epoch_steps=1, learning_rate=1e-2)
+    job, steps = iter_train(task, config), []
+    for _ in range(config.steps):
+        next_epoch(job)
+        now = task.learning.state_dict()
+        steps.append({name: value.clone() for name, value in now.items()})
+    found = weights(drain(job))
+    for name, value in found.items():
+        last = torch.stack([step[name] for step in steps[3:]])
+        torch.testing.assert_close(value, last.mean(0), rtol=1e-5, atol=1e-7)
 
 
 KILLED = """
