@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from roteq_core.engine.precision import at_least_single
 from roteq_core.geometry import exact_cos_sin
 
 
@@ -46,17 +47,24 @@ def turn_image(
         raise ValueError(
             f"turning by {angle} rad needs a float image, got {image.dtype}"
         )
-    height, width = image.shape[-2:]
-    y = torch.arange(height, device=image.device, dtype=image.dtype) - (height - 1) / 2
-    x = torch.arange(width, device=image.device, dtype=image.dtype) - (width - 1) / 2
+    if not image.numel():
+        return image.clone()
+    wide = at_least_single(image)  # half precision is too coarse for places
+    flat = wide.reshape(1, -1, *image.shape[-2:])
+    grid = _turned_grid(wide, angle)
+    turned = F.grid_sample(flat, grid, mode=mode, align_corners=False)
+    return turned.reshape(image.shape).to(image.dtype)
+
+
+def _turned_grid(image: Tensor, angle: float) -> Tensor:
+    """Where to read images (..., H, W), for `grid_sample`: (1, H, W, 2)."""
+    sides = image.shape[-2:]
+    y, x = (torch.arange(n).to(image) - (n - 1) / 2 for n in sides)
     y, x = torch.meshgrid(y, x, indexing="ij")
     cos, sin = math.cos(angle), math.sin(angle)
-    read_x = (cos * x + sin * y) * (2 / width)
-    read_y = (cos * y - sin * x) * (2 / height)
-    grid = torch.stack([read_x, read_y], -1)[None]
-    flat = image.reshape(1, -1, height, width)
-    turned = F.grid_sample(flat, grid, mode=mode, align_corners=False)
-    return turned.reshape(image.shape)
+    read_x = (cos * x + sin * y) * (2 / sides[1])
+    read_y = (cos * y - sin * x) * (2 / sides[0])
+    return torch.stack([read_x, read_y], -1)[None]
 
 
 def turn_field(

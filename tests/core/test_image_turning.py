@@ -67,6 +67,28 @@ def test_integer_images_turn_by_quarters_only():
         turn_image(image, 0.5)
 
 
+@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_turns_like_single(dtype, mode):
+    image = torch.randn(2, 300, 310, generator=torch.Generator().manual_seed(0))
+    image = image.to(dtype)
+    found = turn_image(image, 0.3, mode=mode)
+    assert found.dtype == dtype
+    expected = turn_image(image.float(), 0.3, mode=mode).to(dtype)
+    assert torch.equal(found, expected)
+    turned = turn_field(image, 0.3, mode=mode)
+    expected = turn_field(image.float(), 0.3, mode=mode)
+    torch.testing.assert_close(turned.float(), expected, rtol=0, atol=0.05)
+
+
+@pytest.mark.parametrize("angle", [0.3, math.pi])
+@pytest.mark.parametrize("shape", [(2, 0, 5), (2, 4, 0), (0, 2, 4, 5)])
+def test_empty_images_and_fields_stay_empty(shape, angle):
+    assert turn_image(torch.zeros(shape), angle).shape == shape
+    if len(shape) == 3:
+        assert turn_field(torch.zeros(shape), angle).shape == shape
+
+
 def test_what_is_no_image_or_field_is_refused():
     with pytest.raises(ValueError, match=r"image must have shape .* got \(3,\)"):
         turn_image(torch.zeros(3), QUARTER)
