@@ -30,7 +30,8 @@ def assert_equivariant(
     """Assert that quarter turns of the input turn the output; measure other angles.
 
     Set biases to random values first, and use an image without symmetry: zero biases
-    and symmetric images hide faults. In float32 rounding may flip a vector between two
+    and symmetric images hide faults. An output that is empty, or zero everywhere,
+    tests nothing and is refused. In float32 rounding may flip a vector between two
     directions that answer alike; float64 makes that rare. A network is called as it is:
     in training mode `FieldNorm` takes the turned inputs into its running variance.
 
@@ -60,11 +61,21 @@ def assert_equivariant(
     """
     with torch.no_grad():
         upright = network(x)
+        _assert_tells_something(upright)
         for quarters in (1, 2, 3):
             angle = quarters * math.pi / 2
             found, expected = network(turn(x, angle)), turn_output(upright, angle)
             _assert_same(found, expected, 90 * quarters, tolerance)
     return [equivariance_error(network, x, angle) for angle in angles]
+
+
+def _assert_tells_something(output: Tensor) -> None:
+    if not output.numel():
+        raise AssertionError(
+            f"nothing was tested: the output is empty, {tuple(output.shape)}"
+        )
+    if not output.any():
+        raise AssertionError("nothing was tested: the output is zero everywhere")
 
 
 def _assert_same(

@@ -82,6 +82,19 @@ def test_output_that_is_no_number_fails():
         assert_equivariant(lambda x: x * math.nan, image(1, 1, 6, 6))
 
 
+def test_output_that_is_zero_everywhere_tests_nothing():
+    silent = rot_conv(17, vector_input=False)
+    nn.init.constant_(silent.bias, -100)
+    with pytest.raises(AssertionError, match="nothing was tested: the output is zero"):
+        assert_equivariant(silent, image(1, 1, 9, 9))
+
+
+def test_empty_output_tests_nothing():
+    network = nn.Conv2d(1, 2, 3).double()
+    with pytest.raises(AssertionError, match=r"is empty, \(0, 2, 7, 7\)"):
+        assert_equivariant(network, image(0, 1, 9, 9))
+
+
 def test_tolerance_is_relative_to_the_largest_value():
     def slightly_off(x: torch.Tensor) -> torch.Tensor:
         return x + 1e-3 * x.abs().max() * torch.eye(6)[0].double()
