@@ -105,6 +105,7 @@ def make_examples(
             f"{sources[0]} and {sources[1]} must have the same shape, got "
             f"{images.shape} and {labels.shape}"
         )
+    _check_images(images, sources[0])
     if ignore is not None and (labels == ignore).all():
         raise ValueError(f"every pixel has the ignored label {ignore}")
     try:
@@ -131,6 +132,23 @@ def make_examples(
         "fingerprint": fingerprint(images, membranes, known, np.asarray(held)),
     }
     return MembraneExamples(images, membranes, known, held, description)
+
+
+def _check_images(images: np.ndarray, name: str) -> None:
+    """Refuse images that show nothing: no finite value, or one in each slice."""
+    if not np.isfinite(images).any():
+        raise ValueError(f"the images in {name} must have a finite value, got none")
+    if not any(_has_contrast(plane) for plane in images):
+        values = np.unique(images[np.isfinite(images)])[:8].tolist()
+        raise ValueError(
+            f"the images in {name} must show something, but every slice has one value "
+            f"everywhere, got {values}"
+        )
+
+
+def _has_contrast(plane: np.ndarray) -> bool:
+    finite = plane[np.isfinite(plane)]
+    return bool(finite.size and finite.min() != finite.max())
 
 
 def _as_stack(planes: np.ndarray) -> np.ndarray:

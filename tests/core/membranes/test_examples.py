@@ -41,6 +41,26 @@ def test_labels_of_one_kind_only_are_refused(em):
         make_examples(em.image, np.full_like(em.image, 3), ignore=3)
 
 
+def test_images_that_show_nothing_are_refused_by_name(tmp_path, em):
+    tifffile.imwrite(tmp_path / "b.tif", em.cells)
+    steps = np.ones(em.image.shape) * np.arange(len(em.image))[:, None, None]
+    steps[2, :3] = np.nan
+    for images, message in (
+        (np.full_like(em.image, 7), r"images in a.tif .* every slice .*, got \[7\]"),
+        (steps, "images in a.tif must show something"),
+        (np.full(em.image.shape, np.nan), "images in a.tif must have a finite value"),
+    ):
+        tifffile.imwrite(tmp_path / "a.tif", images)
+        with pytest.raises(ValueError, match=message):
+            read_examples(tmp_path / "a.tif", tmp_path / "b.tif")
+
+
+def test_slices_of_one_value_beside_others_are_taken(em):
+    images = em.image.astype(np.float32)
+    images[0], images[1] = 7, np.nan
+    assert make_examples(images, em.cells).images.shape == em.image.shape
+
+
 def test_partial_labels_are_kept_apart(em):
     labels = np.where(em.membranes, 1, 2).astype(np.uint8)
     labels[:, 20:] = 0
