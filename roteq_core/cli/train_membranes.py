@@ -159,4 +159,5 @@ def _show_scores(path: Path) -> None:
     scores = read_card(path).scores
     for key in ("v_rand", "v_info", "pixel_error", "direction_deg", "pixels_right"):
         if scores.get(key) is not None:
-            typer.echo(f"{key:14} {scores[key]:.4f}")
+            digits = 2 if key.endswith("_deg") else 4  # as many as the card keeps
+            typer.echo(f"{key:14} {scores[key]:.{digits}f}")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
@@ -37,7 +38,8 @@ def said(result):
 def test_files_become_a_model_with_a_card_and_a_run(data):
     result = run(data, *QUICK, "--pixel-size", "4", "--data", "Synthetic.")
     assert result.exit_code == 0, result.output
-    assert "v_rand" in result.stdout
+    assert re.search(r"^v_rand +\d\.\d{4}$", result.stdout, re.MULTILINE)
+    assert re.search(r"^direction_deg +\d+\.\d\d$", result.stdout, re.MULTILINE)
     card = read_card(data / "model.safetensors")
     assert (card.name, card.pixel_size, card.pixel_unit) == ("model", 4.0, "nm")
     assert card.data == "Synthetic."
