@@ -127,6 +127,10 @@ def read_area(text: str) -> tuple[int, int, int, int]:
 def _targets(images: list[Path], wanted: str) -> list[tuple[Path, Path]]:
     """Pair each input with its output file; all inputs must be there."""
     output = Path(wanted)
+    if not wanted.strip() or output.name.lower() in (".tif", ".tiff"):
+        raise ValueError(
+            f"output must be a .tif file with a name, or a folder, got {wanted!r}"
+        )
     is_folder = output.is_dir() or wanted.endswith(("/", "\\"))
     if missing := [str(image) for image in images if not image.exists()]:
         raise ValueError(f"there is no file or folder {', '.join(missing)}")

@@ -83,6 +83,10 @@ def test_file_that_knows_its_pixels_gets_advice(tmp_path, tiny_file, em):
         (["{stack}", "-o", "{tmp}/x.tif", "--device", "tpu"], "must be one of"),
         (["{stack}", "-o", "{tmp}/x.tif", "--tta", "0"], "error: --tta must lie in [1"),
         (["{stack}", "{tmp}/a/stack.tif", "-o", "{tmp}/out"], "different names"),
+        (["{stack}", "-o", ""], "output must be a .tif file with a name, or a folder"),
+        (["{stack}", "-o", " "], "a folder, got ' '"),
+        (["{stack}", "-o", "{tmp}/o/.tif"], "a .tif file with a name, or a folder"),
+        (["{stack}", "{stack}", "-o", "{tmp}/.TIFF/"], "a .tif file with a name"),
         (["{stack}", "-o", "{tmp}/x.y"], "a / at its end makes it a folder"),
         (["{stack}", "-o", "{stack}", "--plane", "0"], "must not be the input itself"),
         (
@@ -110,6 +114,7 @@ def test_mistakes_are_said_in_a_sentence(stack_file, tiny_file, arguments, messa
     assert message in said(result)
     assert "Traceback" not in result.output
     assert not (tmp / "x.tif").exists()
+    assert not (tmp / "o").exists()
 
 
 def test_names_keep_their_dots_and_a_slash_makes_a_folder(stack_file, tiny_file):
