@@ -25,7 +25,7 @@ def draw_stable(weight: Tensor, operator: TurningOperator, basis: Basis) -> None
     _, maps, parts, side, _ = weight.shape
     blur = _first_blur(side, basis)
     reach, winner = _usual_input(side, parts, basis)
-    both = torch.eye(parts).double()
+    both = torch.eye(parts, dtype=torch.float64, device="cpu")
     correlation = torch.kron(both, smooth_correlation(side, reach))
     matrices = operator.matrices() @ torch.kron(both, torch.kron(blur, blur))
     energy = torch.einsum("rpq,pa,raq->r", matrices, correlation, matrices).mean()
@@ -45,8 +45,8 @@ def _first_blur(kernel_size: int, basis: Basis) -> Tensor:
     times as exactly (docs/method.md); training may sharpen them.
     """
     if basis.kind != "smooth":
-        return torch.eye(kernel_size).double()
-    places = torch.arange(kernel_size, dtype=torch.float64)
+        return torch.eye(kernel_size, dtype=torch.float64, device="cpu")
+    places = torch.arange(kernel_size, dtype=torch.float64, device="cpu")
     gap = places[:, None] - places
     return torch.exp(-gap.square() / (2 * (kernel_size / 6) ** 2))
 

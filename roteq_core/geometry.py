@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from numbers import Real
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -25,6 +26,8 @@ from roteq_core.checks import check_at_least_one, check_integers
 
 Interval = tuple[float, float]
 FULL_CIRCLE: Interval = (0.0, 2 * math.pi)
+# Operators are shared by all layers: no device that is set for a while may hold them.
+_EXACT: dict[str, Any] = {"dtype": torch.float64, "device": "cpu"}
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ def as_basis(basis: str | Basis) -> Basis:
     """Give the basis of that name, or the basis itself."""
     if isinstance(basis, Basis):
         return basis
-    if basis not in BASES:
+    if not isinstance(basis, str) or basis not in BASES:
         raise ValueError(f"basis must be one of {sorted(BASES)}, got {basis!r}")
     return BASES[basis]
 
@@ -109,26 +112,26 @@ def orientation_angles(orientations: int, interval: Interval = FULL_CIRCLE) -> T
     has an angle at each end.
     """
     check_at_least_one(orientations=orientations)
-    if not _is_interval(interval):
-        raise ValueError(
-            "interval must be (low, high) in radians with low < high and at most one "
-            f"full turn, got {interval!r}"
-        )
-    low, high = interval
-    if is_full_circle(interval):
-        return low + torch.arange(orientations, dtype=torch.float64) * (
-            2 * math.pi / orientations
-        )
+    low, high = as_interval(interval)
+    if is_full_circle((low, high)):
+        steps = torch.arange(orientations, **_EXACT)
+        return low + steps * (2 * math.pi / orientations)
     if orientations == 1:
-        return torch.tensor([(low + high) / 2], dtype=torch.float64)
-    return torch.linspace(low, high, orientations, dtype=torch.float64)
+        return torch.tensor([(low + high) / 2], **_EXACT)
+    return torch.linspace(low, high, orientations, **_EXACT)
 
 
-def _is_interval(interval: Interval) -> bool:
-    if not isinstance(interval, Sequence) or len(interval) != 2:
-        return False
-    low, high = interval
-    return low < high <= low + 2 * math.pi + 1e-9
+def as_interval(interval: Iterable[float]) -> Interval:
+    """Give a pair of numbers as an interval, if it is one."""
+    ends = tuple(interval) if isinstance(interval, Iterable) else ()
+    if len(ends) == 2 and all(isinstance(end, Real) for end in ends):
+        low, high = map(float, ends)
+        if low < high <= low + 2 * math.pi + 1e-9:
+            return low, high
+    raise ValueError(
+        "interval must be (low, high) in radians with low < high and at most one "
+        f"full turn, got {interval!r}"
+    )
 
 
 def is_full_circle(interval: Interval) -> bool:
@@ -136,13 +139,12 @@ def is_full_circle(interval: Interval) -> bool:
     return math.isclose(interval[1] - interval[0], 2 * math.pi)
 
 
-@functools.lru_cache(maxsize=64)
 def turning_operator(
     kernel_size: int,
     orientations: int,
     *,
     interval: Interval = FULL_CIRCLE,
-    basis: Basis = BASES["smooth"],
+    basis: str | Basis = BASES["smooth"],
     vector: bool = False,
 ) -> TurningOperator:
     """Build the operator that turns k×k filters to R angles, in float64 on the CPU.
@@ -155,7 +157,7 @@ def turning_operator(
         R.
     interval : (float, float)
         The range of angles in radians.
-    basis : Basis
+    basis : str or Basis
         How a filter is turned.
     vector : bool
         Whether the filter is a vector field: method.md (6).
@@ -165,23 +167,32 @@ def turning_operator(
     TurningOperator
         Exact for quarter turns: a further one permutes the taps.
     """
-    check_at_least_one(kernel_size=kernel_size)
+    check_at_least_one(kernel_size=kernel_size, orientations=orientations)
+    interval = as_interval(interval)
+    return _operator(kernel_size, orientations, interval, as_basis(basis), vector)
+
+
+@functools.lru_cache(maxsize=64)
+@torch.inference_mode(False)  # tensors made in it could not take part in gradients
+def _operator(
+    kernel_size: int, orientations: int, interval: Interval, basis: Basis, vector: bool
+) -> TurningOperator:
     angles = orientation_angles(orientations, interval)
     if kernel_size == 1:
-        harmonics = torch.ones(1, 1, 1, dtype=torch.float64)
+        harmonics = torch.ones(1, 1, 1, **_EXACT)
         operator = TurningOperator(harmonics, _trig(angles, 0))
     elif basis.frequencies is None:
         matrices = _turning_matrices(kernel_size, angles, basis)
         if basis.kind != "bilinear":
             matrices = _blind_to_flat(matrices)
-        operator = TurningOperator(matrices, torch.eye(len(angles)).double())
+        operator = TurningOperator(matrices, torch.eye(len(angles), **_EXACT))
     else:
         harmonics = _band_limited(kernel_size, basis)
         operator = TurningOperator(harmonics, _trig(angles, basis.frequencies))
     if vector:
         operator = _with_turned_vectors(operator, angles)
     if operator.trig.shape[1] > orientations:  # the turned filters are fewer
-        eye = torch.eye(orientations).double()
+        eye = torch.eye(orientations, **_EXACT)
         operator = TurningOperator(operator.matrices(), eye)
     return operator
 
@@ -227,7 +238,7 @@ def _tent(gap: Tensor) -> Tensor:
 
 def _tap_positions(kernel_size: int) -> Tensor:
     """(k², 2): x to the right and y down from the center of the filter."""
-    line = torch.arange(kernel_size, dtype=torch.float64) - (kernel_size - 1) / 2
+    line = torch.arange(kernel_size, **_EXACT) - (kernel_size - 1) / 2
     y, x = torch.meshgrid(line, line, indexing="ij")
     return torch.stack([x.reshape(-1), y.reshape(-1)], -1)
 
@@ -283,18 +294,17 @@ def _with_turned_vectors(operator: TurningOperator, angles: Tensor) -> TurningOp
     """
     harmonics, trig = operator
     count, taps, _ = harmonics.shape
-    cos_block = torch.kron(torch.eye(2), torch.ones(taps, taps)).double()
-    sin_block = torch.kron(
-        torch.tensor([[0.0, -1.0], [1.0, 0.0]]), torch.ones(taps, taps)
-    )
+    block = torch.ones(taps, taps, **_EXACT)
+    cos_block = torch.kron(torch.eye(2, **_EXACT), block)
+    sin_block = torch.kron(torch.tensor([[0.0, -1.0], [1.0, 0.0]], **_EXACT), block)
     both = harmonics.repeat(1, 2, 2)
-    with_cos, with_sin = both * cos_block, both * sin_block.double()
-    if trig.shape[0] == count and torch.equal(trig, torch.eye(count).double()):
+    with_cos, with_sin = both * cos_block, both * sin_block
+    if trig.shape[0] == count and torch.equal(trig, torch.eye(count, **_EXACT)):
         cos, sin = exact_cos_sin(angles)
         matrices = cos[:, None, None] * with_cos + sin[:, None, None] * with_sin
         return TurningOperator(matrices, trig)
     frequencies = (count - 1) // 2
-    product = torch.zeros(2 * frequencies + 3, 2 * taps, 2 * taps).double()
+    product = torch.zeros(2 * frequencies + 3, 2 * taps, 2 * taps, **_EXACT)
     # cos a cos nα = ½(cos (n+1)α + cos (n-1)α), and so on.
     product[1] += with_cos[0]
     product[2] += with_sin[0]

@@ -84,9 +84,8 @@ def turn_field(
 def turn_vectors(vectors: Tensor, angle: float, *, dim: int) -> Tensor:
     """Turn vectors where they are; u and v follow each other along `dim`."""
     u, v = vectors.unbind(dim)
-    cos, sin = (
-        float(x) for x in exact_cos_sin(torch.tensor(angle, dtype=torch.float64))
-    )
+    exact = torch.tensor(angle, dtype=torch.float64, device="cpu")
+    cos, sin = (float(x) for x in exact_cos_sin(exact))
     return torch.stack([cos * u - sin * v, sin * u + cos * v], dim)
 
 

@@ -35,6 +35,20 @@ def test_magnitudes_stay_stable_in_other_bases(basis):
     assert 0.65 < growth_of_stack(5, basis, 0) < 1.5
 
 
+@pytest.mark.parametrize("basis", ["smooth", "bilinear"])
+@pytest.mark.parametrize("vector", [False, True])
+def test_layers_are_made_on_any_device(vector, basis):
+    options = {"vector_input": vector, "basis": basis}
+    with torch.device("meta"):
+        made = RotConv(1, 2, 5, **options)
+    assert made.weight.is_meta
+    other = RotConv(1, 2, 5, **options)
+    made = made.to_empty(device="cpu")
+    made.load_state_dict(other.state_dict())
+    x = torch.randn(1, 1, 2, 9, 9) if vector else torch.randn(1, 1, 9, 9)
+    assert torch.equal(made(x), other(x))
+
+
 def test_paper_initialization_is_tiny():
     made = RotConv(4, 8, 9, init="paper")
     assert made.weight.std().item() == pytest.approx(1e-3, rel=0.05)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
 from roteq_core.geometry import (
     BASES,
+    FULL_CIRCLE,
     Basis,
     as_basis,
+    as_interval,
     orientation_angles,
     turning_operator,
 )
@@ -57,10 +61,20 @@ def test_orientations_must_be_a_positive_integer(orientations):
         orientation_angles(orientations)
 
 
-@pytest.mark.parametrize("interval", [(1.0, 1.0), (0.5, 0.1), (0.0, 7.0)])
+@pytest.mark.parametrize(
+    "interval",
+    [(1.0, 1.0), (0.5, 0.1), (0.0, 7.0), (0.0, math.nan), "ab", "12", (0.0,), 3, None],
+)
 def test_interval_must_run_upwards_and_at_most_once_around(interval):
     with pytest.raises(ValueError, match="interval must be"):
         orientation_angles(4, interval)
+
+
+@pytest.mark.parametrize("pair", [[0.0, 1.0], np.array([0.0, 1.0]), range(2)])
+def test_interval_is_any_pair_of_numbers(pair):
+    assert as_interval(pair) == (0.0, 1.0)
+    found = turning_operator(5, 16, interval=pair)
+    assert found is turning_operator(5, 16, interval=(0.0, 1.0))
 
 
 # bases
@@ -87,6 +101,10 @@ def test_basis_is_found_by_name_or_taken_as_it_is():
     assert as_basis("bilinear").kind == "bilinear"
     with pytest.raises(ValueError, match="got 'linear'"):
         as_basis("linear")
+    with pytest.raises(ValueError, match="got None"):
+        as_basis(None)
+    with pytest.raises(ValueError, match=r"got \['smooth'\]"):
+        as_basis(["smooth"])
 
 
 # the operator
@@ -96,6 +114,41 @@ def test_basis_is_found_by_name_or_taken_as_it_is():
 def test_kernel_size_must_be_a_positive_integer(kernel_size):
     with pytest.raises(ValueError, match=rf"kernel_size .* got {kernel_size}"):
         turning_operator(kernel_size, 4)
+
+
+@pytest.mark.parametrize("wrong", [{"kernel_size": 5.0}, {"orientations": True}])
+def test_operator_at_hand_is_not_given_for_numbers_that_equal_its_own(wrong):
+    good = {"kernel_size": 5, "orientations": 1}
+    turning_operator(**good)
+    with pytest.raises(ValueError, match="must be an integer >= 1"):
+        turning_operator(**{**good, **wrong})
+
+
+def test_operator_is_made_by_the_name_of_its_basis():
+    found = turning_operator(5, 16, basis="bilinear")
+    assert found is turning_operator(5, 16, basis=BASES["bilinear"])
+
+
+@pytest.mark.parametrize("name", ["smooth", "bilinear", "spread"])
+@pytest.mark.parametrize("vector", [False, True])
+@pytest.mark.parametrize("interval", [FULL_CIRCLE, (0.0, 1.0)])
+def test_operator_is_on_the_cpu_whatever_the_device_of_the_moment(
+    interval, vector, name
+):
+    basis = replace(BASES[name], sigma=1.17)  # that no other test has made
+    options = {"interval": interval, "vector": vector, "basis": basis}
+    with torch.device("meta"):
+        made = [turning_operator(k, r, **options) for k in (1, 5) for r in (1, 4, 16)]
+    for operator in made:
+        assert operator.harmonics.device.type == operator.trig.device.type == "cpu"
+
+
+def test_operator_made_for_inference_serves_gradients_later():
+    with torch.inference_mode():
+        made = turning_operator(5, 8, basis=Basis(sigma=1.19))
+    filters = torch.ones(25).double().requires_grad_()
+    (made.harmonics @ filters).sum().backward()
+    assert filters.grad is not None
 
 
 @pytest.mark.parametrize("basis", BASES.values(), ids=BASES)

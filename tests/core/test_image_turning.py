@@ -103,6 +103,13 @@ def test_vectors_turn_along_any_axis():
     torch.testing.assert_close(turn_vectors(vectors.T, QUARTER, dim=1), expected.T)
 
 
+def test_vectors_turn_whatever_the_device_of_the_moment():
+    vectors = torch.tensor([1.0, 0.0])
+    with torch.device("meta"):
+        turned = turn_vectors(vectors, QUARTER, dim=0)
+    assert turned.tolist() == [0, 1]
+
+
 @pytest.mark.parametrize(("height", "width"), [(9, 9), (8, 13), (1, 1), (2, 3)])
 def test_central_disc_turns_onto_itself(height, width):
     disc = central_disc((height, width))
