@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +21,7 @@ from roteq_core.geometry import (
     Basis,
     Interval,
     as_basis,
+    as_interval,
     is_full_circle,
     orientation_angles,
     turning_operator,
@@ -107,22 +108,19 @@ class RotConv(nn.Module):
             )
         if isinstance(padding, str) and padding != "same":
             raise ValueError(f"padding must be 'same' or an integer, got {padding!r}")
-        self.in_maps, self.filters, self.kernel_size = in_maps, filters, kernel_size
-        self.vector_input, self.pool, self.bins = vector_input, pool, bins
-        self.refine, self.stride, self.path = refine, stride, path
-        self.padding = kernel_size // 2 if isinstance(padding, str) else padding
-        check_integers(0, padding=self.padding)
-        self._turn_to(orientations, interval, basis)
+        padding = kernel_size // 2 if isinstance(padding, str) else padding
+        check_integers(0, padding=padding)
         check_at_least_one(bins=bins)
         if bins > 1 and pool != "magnitude":
             raise ValueError(
                 "bins above 1 need pool='magnitude', got "
                 f"bins={bins} with pool={pool!r}"
             )
-        if bins > orientations:
-            raise ValueError(
-                f"bins must lie between 1 and R = {orientations}, got {bins}"
-            )
+        self.in_maps, self.filters = int(in_maps), int(filters)
+        self.kernel_size, self.vector_input = int(kernel_size), vector_input
+        self.stride, self.padding = int(stride), int(padding)
+        self.pool, self.bins, self.refine, self.path = pool, int(bins), refine, path
+        self._turn_to(orientations, interval, basis)
         shape = (filters, in_maps, 2 if vector_input else 1, kernel_size, kernel_size)
         self.weight = nn.Parameter(torch.empty(shape))
         self.bias = nn.Parameter(torch.zeros(filters)) if bias else None
@@ -156,19 +154,31 @@ class RotConv(nn.Module):
         self._turn_to(self.orientations, self.interval, basis)
 
     def _turn_to(self, count: int, interval: Interval, basis: str | Basis) -> None:
+        interval, basis = as_interval(interval), as_basis(basis)
         angles = orientation_angles(count, interval)
-        self._orientations, self._interval = count, (interval[0], interval[1])
-        self._basis = as_basis(basis)
+        if self.bins > count:
+            raise ValueError(
+                f"bins must lie between 1 and R = {count}, got {self.bins}"
+            )
+        self._orientations, self._interval, self._basis = int(count), interval, basis
         step = float(angles[1] - angles[0]) if count > 1 else 0.0
         self.angles = Orientations(float(angles[0]), step, is_full_circle(interval))
         self.operator = turning_operator(
             self.kernel_size,
             count,
-            interval=self._interval,
-            basis=self._basis,
+            interval=interval,
+            basis=basis,
             vector=self.vector_input,
         )
         self._bank = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is made anew: it is many times as large as the weights."""
+        return {k: v for k, v in vars(self).items() if k not in ("operator", "_bank")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        self._turn_to(self._orientations, self._interval, self._basis)
 
     def reset_parameters(self, init: Literal["stable", "paper"] = "stable") -> None:
         """Draw new filters; biases become zero."""

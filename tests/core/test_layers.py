@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
+import io
 import math
+import pickle
 import re
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -205,6 +208,29 @@ def test_basis_and_interval_may_change_as_well(name, value):
         assert not torch.equal(made(x), before)
 
 
+def test_orientations_may_not_fall_below_the_bins():
+    made = RotConv(1, 2, 5, orientations=8, pool="magnitude", bins=4)
+    with pytest.raises(ValueError, match="bins must lie between 1 and R = 2, got 4"):
+        made.orientations = 2
+    assert made.orientations == 8
+    assert made(torch.zeros(1, 1, 2, 6, 6)).shape == (1, 8, 6, 6)
+
+
+def test_options_of_numpy_are_taken_as_plain_numbers():
+    sizes = {"in_maps": 1, "filters": 2, "kernel_size": 5}
+    options = {"orientations": 8, "stride": 2, "padding": 1, "bins": 2}
+    numbers = {name: np.int64(n) for name, n in {**sizes, **options}.items()}
+    made = RotConv(**numbers, interval=np.array([0, 1]), pool="magnitude")
+    for name in numbers:
+        assert type(getattr(made, name)) is int
+    assert made.interval == (0.0, 1.0)
+    assert made(torch.zeros(1, 1, 2, 9, 9)).shape == (1, 4, 4, 4)
+    field = noise(1, 2, 2, 5, 5)
+    pooled = FieldMaxPool(np.int64(2))(field)
+    assert torch.equal(pooled, FieldMaxPool(2)(field))
+    assert FieldUpsample(np.int64(2))(pooled).shape == (1, 2, 2, 6, 6)
+
+
 def test_tilts_stay_within_their_interval():
     low, high = -0.4, 0.9
     made = RotConv(
@@ -336,6 +362,53 @@ def test_copies_do_not_share_their_bank(cached):
 
 
 # parameters
+
+
+@pytest.fixture
+def turned_anew() -> nn.Module:
+    """Give a network whose options changed, with a cached bank."""
+    made = randomize(stack(8)).eval()
+    made[0].orientations, made[0].interval = 12, (-0.5, 1.0)
+    made[3].basis = "bilinear"
+    with torch.no_grad():
+        made(noise(1, 1, 16, 16).float())
+    return made
+
+
+def stored(made: nn.Module) -> nn.Module:
+    file = io.BytesIO()
+    torch.save(made, file)
+    file.seek(0)
+    return torch.load(file, weights_only=False)
+
+
+@pytest.mark.parametrize(
+    "again",
+    [copy.copy, copy.deepcopy, lambda made: pickle.loads(pickle.dumps(made)), stored],
+    ids=["copy", "deepcopy", "pickle", "save"],
+)
+def test_copies_and_stored_modules_answer_alike(turned_anew, again):
+    x = noise(1, 1, 16, 16).float()
+    found = again(turned_anew)
+    assert torch.equal(found(x), turned_anew(x))
+    found[3].orientations = 16
+    found.train()(x).sum().backward()
+
+
+def test_stored_layer_is_hardly_larger_than_its_weights():
+    made = RotConv(8, 8, 9).eval()
+    with torch.no_grad():
+        made(torch.zeros(1, 8, 2, 9, 9))  # fills the bank
+    size = sum(p.numel() * p.element_size() for p in made.parameters())
+    assert len(pickle.dumps(made)) < size + 5000
+
+
+def test_layers_that_were_stored_with_their_operator_are_read():
+    made = RotConv(1, 2, 5, vector_input=False, orientations=8).eval()
+    again = RotConv.__new__(RotConv)
+    again.__setstate__({**vars(made)})
+    x = noise(1, 1, 9, 9).float()
+    assert torch.equal(again(x), made(x))
 
 
 def test_state_dict_goes_round():
