@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from roteq_core import angles
@@ -39,6 +38,7 @@ from roteq_core.tasks.car_detections import (
 )
 from roteq_core.tasks.car_finder_maps import finder_planes
 from roteq_core.tasks.car_scenes import FINDER_LENGTH, normalize_scene, scale_image
+from roteq_core.tiles import symmetric_padding
 
 # Lengths in pixels that are tried where none is given.
 TRIED_LENGTHS = (20.0, 33.0, 55.0, 91.0)
@@ -193,18 +193,21 @@ def _iter_one_scale(
     device: torch.device,
 ) -> Job[Detections]:
     factor = FINDER_LENGTH / length
-    small = scale_image(maps, factor)
-    image = normalize_scene(torch.from_numpy(small)[None])[0]
+    # Even sides: else a grid of cells cannot lie symmetrically on the image.
+    small = scale_image(maps, factor, multiple=2)
+    image = normalize_scene(torch.from_numpy(small)[None])[0].numpy()
     height, width = image.shape[-2:]
-    padded = F.pad(image, (0, -width % CELL, 0, -height % CELL)).numpy()
+    pads = [symmetric_padding(side, CELL) for side in (height, width)]
+    padded = np.pad(image, [(0, 0), *pads])
     planes = yield from iter_predict_maps(
         network, padded, _cell_maps, tile=options.tile, device=device
     )
     assert options.threshold is not None
     found = detections_from_maps(planes[:, ::CELL, ::CELL], threshold=options.threshold)
-    # Where the scaled image ends in half a pixel, factors differ a little by axis.
+    # Where the scaled sides are rounded, factors differ a little by axis.
     sides = np.array([maps.shape[-1] / width, maps.shape[-2] / height])
-    centers = (found.centers + 0.5) * sides - 0.5
+    (top, _), (left, _) = pads
+    centers = (found.centers - (left, top) + 0.5) * sides - 0.5
     inside = (centers > -0.5).all(1)
     inside &= (centers < np.array(maps.shape[:0:-1]) - 0.5).all(1)
     return Detections(centers, found.lengths / factor, found.angles, found.scores).take(

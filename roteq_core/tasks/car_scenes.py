@@ -78,10 +78,13 @@ def _row(car: Car, factor: float) -> tuple[float, float, float, float]:
     return x, y, (car.length or FINDER_LENGTH / factor) * factor, angle
 
 
-def scale_image(maps: np.ndarray, factor: float) -> np.ndarray:
-    """Resize maps (C, H, W) by a factor, without aliasing."""
+def scale_image(maps: np.ndarray, factor: float, *, multiple: int = 1) -> np.ndarray:
+    """Resize maps (C, H, W) by a factor, without aliasing, to sides of a multiple."""
     height, width = maps.shape[-2:]
-    size = (max(1, round(height * factor)), max(1, round(width * factor)))
+    size = (
+        multiple * max(1, round(height * factor / multiple)),
+        multiple * max(1, round(width * factor / multiple)),
+    )
     if size == (height, width):
         return maps
     small = F.interpolate(
