@@ -9,7 +9,6 @@ from qtpy.QtCore import Qt, Signal  # type: ignore[attr-defined]
 from qtpy.QtWidgets import (
     QCheckBox,
     QComboBox,
-    QDoubleSpinBox,
     QHBoxLayout,
     QLabel,
     QMainWindow,
@@ -23,6 +22,7 @@ from qtpy.QtWidgets import (
 from napari_roteq._parts.question import Question
 from napari_roteq._review.edits import local_time
 from napari_roteq._review.frame import Frame
+from napari_roteq._review.heading_box import HeadingBox
 from napari_roteq._review.keys import COMMANDS, TURNS
 from napari_roteq._review.lists import KeyList, QueueList
 from napari_roteq._review.loupe import Loupe
@@ -47,14 +47,6 @@ _SHORT = {
     "Escape": "Esc",
     "Delete": "Del",
 }
-
-
-class HeadingBox(QDoubleSpinBox):
-    """A heading to type or to step; the wheel scrolls past it."""
-
-    def wheelEvent(self, event: Any) -> None:
-        """Change nothing by accident."""
-        event.ignore()
 
 
 class ReviewPanel(QWidget):
@@ -101,13 +93,6 @@ class ReviewPanel(QWidget):
         self.facts.setTextFormat(Qt.TextFormat.RichText)
         self.message.setWordWrap(True)
         self.message.hide()
-        self.heading.setRange(0.0, 360.0)
-        self.heading.setWrapping(True)
-        self.heading.setDecimals(1)
-        self.heading.setSuffix("°")
-        self.heading.setMinimumWidth(90)
-        self.heading.setKeyboardTracking(False)
-        self.heading.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.tabs.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.follow.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.heading.setToolTip("Heading: 0° is up, 90° right; Enter sets it")
@@ -225,7 +210,8 @@ class ReviewPanel(QWidget):
     def _on_typed(self) -> None:
         self.heading.interpretText()
         self.heading.clearFocus()
-        self._on_value()
+        if not self.heading.is_refused:
+            self._on_value()
 
     def _on_value(self) -> None:
         value = self.heading.value()

@@ -67,6 +67,7 @@ class ReviewWidget(DockWidget):
         panel.commanded.connect(self.run)
         panel.queue.order_chosen.connect(self._on_order)
         panel.agreement.failed.connect(self._fail)
+        panel.heading.refused.connect(self._fail)
         panel.keys.changed.connect(self._on_keys)
         panel.tabs.currentChanged.connect(self._on_tab)
         panel.finish.clicked.connect(self.finish)

@@ -14,6 +14,7 @@ from roteq_core.tables import (
     EDITED,
     MACHINE,
     REJECTED,
+    Car,
     read_cars,
 )
 
@@ -82,6 +83,21 @@ def test_heading_is_typed(viewer, widget, press, qtbot):
     assert "edited" in widget._panel.facts.text()
     assert "ann" in widget._panel.facts.text()
     assert window.focusWidget() not in (spin, spin.lineEdit())
+
+
+def test_typing_what_is_no_heading_changes_no_car(widget, press, qtbot):
+    queue, box = widget.queue, widget._panel.heading
+    front_unknown = queue.add(Car(300, 300, 40, 18)).changes[0].car_id
+    settle(widget)
+    press("H")
+    qtbot.keyClicks(box.lineEdit(), "1e2")
+    qtbot.keyClick(box.lineEdit(), Qt.Key.Key_Return)
+    assert queue.car(front_unknown).heading_cw_from_up_deg is None
+    assert "got '1e2'" in widget._panel.message.text()
+    press("H")
+    qtbot.keyClicks(box.lineEdit(), "-10")
+    qtbot.keyClick(box.lineEdit(), Qt.Key.Key_Return)
+    assert queue.car(front_unknown).heading_cw_from_up_deg == 350
 
 
 def test_view_goes_to_each_car_and_zooms_to_fit(viewer, widget, press):
