@@ -108,6 +108,8 @@ def convolve_bank(
     maps = x.flatten(1, 2) if x.ndim == 5 else x
     maps = maps.contiguous(memory_format=torch.channels_last)
     bank = bank.contiguous(memory_format=torch.channels_last)
+    if 0 in maps.shape[-2:]:  # which `conv2d` refuses, padded or not
+        maps, padding = F.pad(maps, [padding] * 4), 0
     coefficients = F.conv2d(maps, bank, stride=stride, padding=padding)
     coefficients = coefficients.unflatten(1, (-1, trig.shape[1]))
     wide = at_least_single(coefficients)

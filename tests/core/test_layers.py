@@ -454,6 +454,37 @@ def test_image_smaller_than_the_receptive_field_works_when_padded():
     assert made(torch.randn(1, 1, 3, 2)).shape == (1, 2, 2, 3, 2)
 
 
+@pytest.mark.parametrize("path", ["fused", "plain"])
+@pytest.mark.parametrize("pool", ["vector", "magnitude"])
+@pytest.mark.parametrize("sides", [(0, 5), (4, 0), (0, 0)])
+def test_empty_image_is_what_its_padding_is(sides, pool, path):
+    made = randomize(RotConv(1, 2, 3, vector_input=False, padding=3, pool=pool))
+    made.path = path
+    found = made(torch.empty(1, 1, *sides))
+    found.sum().backward()
+    assert made.weight.grad is not None
+    assert not made.weight.grad.any()
+    zeros = torch.zeros(1, 1, *(n + 6 for n in sides))
+    made.padding = 0
+    torch.testing.assert_close(found, made(zeros))
+
+
+@pytest.mark.parametrize("pool", ["vector", "magnitude"])
+@pytest.mark.parametrize("kernel_size", [1, 3])
+def test_plain_path_has_gradients_of_gradients_and_functional_ones(kernel_size, pool):
+    made = RotConv(1, 2, kernel_size, path="plain", pool=pool)
+    randomize(made.double())
+    x, own = noise(1, 1, 2, 5, 5).requires_grad_(), dict(made.named_parameters())
+    assert torch.autograd.gradgradcheck(made, (x,))
+
+    def loss(parameters: dict[str, Tensor]) -> Tensor:
+        return torch.func.functional_call(made, parameters, (x,)).square().sum()
+
+    found = torch.func.grad(loss)(own)
+    loss(own).backward()
+    torch.testing.assert_close(found["weight"], made.weight.grad)
+
+
 @pytest.mark.slow
 def test_layers_can_be_exported():
     made = randomize(stack(8)).eval()
