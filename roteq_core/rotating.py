@@ -63,7 +63,8 @@ class RotConv(nn.Module):
         Magnitudes that stay stable through depth, or the paper's N(0, 1e-3).
     path : {"auto", "fused", "plain"}
         How to compute; ``auto`` is fused, and plain while exporting. More than one
-        bin, and responses themselves, are always plain.
+        bin, and responses themselves, are always plain. Gradients of gradients and
+        `torch.func.grad` need ``plain``; neither path has `torch.func.vmap`.
     """
 
     _bank: tuple[Tensor, Tensor] | None  # the weights, and what was made of them
