@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from numbers import Integral
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+
+def as_tuple(values: Any) -> tuple[Any, ...]:
+    """Give what follows each other in values; nothing if they are a single one."""
+    try:
+        return tuple(values)
+    except TypeError:
+        return ()
 
 
 def check_at_least_one(**values: int) -> None:

@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from roteq_core.checks import (
+    as_tuple,
     check_at_least_one,
     check_conv_input,
     check_field,
@@ -225,13 +226,14 @@ def _symmetric_windows(length: int, size: int) -> _Windows:
 def field_upsample(field: Tensor, size: tuple[int, int]) -> Tensor:
     """Interpolate both components bilinearly to (H', W')."""
     check_field(field)
-    if len(size) != 2:
-        raise ValueError(f"size must be (height, width), got {size}")
-    check_at_least_one(height=size[0], width=size[1])
+    sides = as_tuple(size)
+    if len(sides) != 2:
+        raise ValueError(f"size must be (height, width), got {size!r}")
+    check_at_least_one(height=sides[0], width=sides[1])
     up = F.interpolate(
-        field.flatten(1, 2), size=size, mode="bilinear", align_corners=False
+        field.flatten(1, 2), size=sides, mode="bilinear", align_corners=False
     )
-    return up.reshape(*field.shape[:3], *size)
+    return up.reshape(*field.shape[:3], *sides)
 
 
 def field_normalize(

@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from roteq_core.checks import check_at_least_one, check_integers
+from roteq_core.checks import as_tuple, check_at_least_one, check_integers
 
 Interval = tuple[float, float]
 FULL_CIRCLE: Interval = (0.0, 2 * math.pi)
@@ -123,7 +123,7 @@ def orientation_angles(orientations: int, interval: Interval = FULL_CIRCLE) -> T
 
 def as_interval(interval: Iterable[float]) -> Interval:
     """Give a pair of numbers as an interval, if it is one."""
-    ends = tuple(interval) if isinstance(interval, Iterable) else ()
+    ends = as_tuple(interval)
     if len(ends) == 2 and all(isinstance(end, Real) for end in ends):
         low, high = map(float, ends)
         if low < high <= low + 2 * math.pi + 1e-9:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -247,11 +248,20 @@ def test_upsampling_interpolates_each_component():
         ((4,), r"size must be \(height, width\), got \(4,\)"),
         ((0, 4), "height must be an integer >= 1, got 0"),
         ((4, 7.5), "width must be an integer >= 1, got 7.5"),
+        (8, r"size must be \(height, width\), got 8"),
+        (np.array(8), r"size must be \(height, width\), got array\(8\)"),
+        (None, r"size must be \(height, width\), got None"),
+        ("ab", "height must be an integer >= 1, got 'a'"),
     ],
 )
 def test_upsampling_needs_a_height_and_a_width(size, message):
     with pytest.raises(ValueError, match=message):
         rf.field_upsample(torch.zeros(1, 1, 2, 4, 4), size)
+
+
+@pytest.mark.parametrize("size", [[8, 6], np.array([8, 6]), torch.Size([8, 6])])
+def test_upsampling_takes_any_pair_of_integers(size):
+    assert rf.field_upsample(torch.zeros(1, 1, 2, 4, 4), size).shape == (1, 1, 2, 8, 6)
 
 
 def test_normalizing_divides_by_the_deviation_and_keeps_angles():

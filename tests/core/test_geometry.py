@@ -63,7 +63,17 @@ def test_orientations_must_be_a_positive_integer(orientations):
 
 @pytest.mark.parametrize(
     "interval",
-    [(1.0, 1.0), (0.5, 0.1), (0.0, 7.0), (0.0, math.nan), "ab", "12", (0.0,), 3, None],
+    [
+        (1.0, 1.0),
+        (0.5, 0.1),
+        (0.0, 7.0),
+        (0.0, math.nan),
+        "ab",
+        "12",
+        (0.0,),
+        3,
+        np.array(3),
+    ],
 )
 def test_interval_must_run_upwards_and_at_most_once_around(interval):
     with pytest.raises(ValueError, match="interval must be"):
