@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from torch import Tensor
 
 from roteq_core.cars.drawn import learnt_families, synthetic_patches
 from roteq_core.cars.frames import CarFrames, frame_patches, split_frames
 from roteq_core.cars.heading_scores import calibrated
+from roteq_core.cars.runs import asked_of, begun_run
 from roteq_core.config import TrainConfig
 from roteq_core.jobs import Job, Report
 from roteq_core.model import Model, make_model
@@ -18,7 +19,8 @@ from roteq_core.net_config import CAR_NETS, CarNetConfig
 from roteq_core.tasks.car_patches import join_patches
 from roteq_core.tasks.cars import CarTask, LossKind
 from roteq_core.training.fine_tuning import weights_of
-from roteq_core.training.train import iter_train
+from roteq_core.training.run_folder import keep_log
+from roteq_core.training.train import Trained, iter_train
 
 LEFT_OUT = ("winter", "tropics")  # styles to validate on instead of learning from them
 CHECKS = 120  # drawn cars to validate on
@@ -84,8 +86,10 @@ def iter_train_cars(
         See `CarTask`.
     name : str
         Of the model.
-    folder, resume
-        See `iter_train`.
+    folder : path, optional
+        For checkpoints, log and curves.
+    resume : bool
+        Go on with the run in the folder, with the same images, cars and options.
     start_from : str, optional
         Name or file of a model to start from. If a network is given too, it may turn
         its filters in another way: see `rebased_weights`.
@@ -98,6 +102,18 @@ def iter_train_cars(
         network, start = weights_of(start_from, "cars", network)
     network = network or CAR_NETS["wide"]
     train, held = (frames, held) if held is not None else split_frames(frames)
+    asked = asked_of(
+        "cars",
+        network,
+        config,
+        name=name,
+        data=f"{train.count} cars of {len(train.images)} images, {synthetic} synthetic",
+        synthetic=synthetic,
+        left_out=left_out,
+        start_from=start_from,
+        settings={"reading": "density" if loss == "density" else "vector"},
+    )
+    yield from begun_run(folder, asked, train, held, resume=resume)
     parts = [frame_patches(train, "real")]
     checks = [frame_patches(held, "real")] if held.count else []
     if synthetic:
@@ -115,21 +131,35 @@ def iter_train_cars(
         loss=loss,
         shares={"real": REAL, "synthetic": 1 - REAL} if synthetic else None,
     )
-    trained = yield from iter_train(
-        task, config, folder=folder, resume=resume, start=start
-    )
-    model = make_model(
-        [trained.network],
-        name=name,
-        task="cars",
-        summary="Headings of cars seen from above, 0-360 degrees, with error bars.",
-        pixel_unit="px",
-        data=f"{train.count} cars of {len(train.images)} images, {synthetic} synthetic",
-        training=dataclasses.asdict(config),
-        scores=trained.log[-1] if trained.log else {},
-        settings={"reading": "density" if loss == "density" else "vector"},
-    )
+    job = iter_train(task, config, folder=folder, resume=resume, start=start)
+    trained = yield from (job if folder is None else keep_log(job, folder))
+    model = model_of_run(trained, asked, trained.log[-1] if trained.log else {})
     if task.held_out is None or len(task.held_out) < 20:
         return model
     yield Report(config.steps, config.steps, "fitting the error bars")
     return calibrated(model, task.held_out)
+
+
+def model_of_run(
+    trained: Trained, asked: dict[str, Any], scores: dict[str, Any]
+) -> Model:
+    """Make a model of a network and what its run was asked; error bars are not fitted.
+
+    Parameters
+    ----------
+    trained : Trained
+    asked : dict of plain values
+        See `asked_of`.
+    scores : dict
+    """
+    return make_model(
+        [trained.network],
+        name=asked["card"]["name"],
+        task="cars",
+        summary="Headings of cars seen from above, 0-360 degrees, with error bars.",
+        pixel_unit="px",
+        data=asked["card"]["data"],
+        training=asked["train"],
+        scores=scores,
+        settings=asked["settings"],
+    )

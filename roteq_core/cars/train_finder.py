@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from torch import Tensor
 
 from roteq_core.cars.frames import CarFrames, hold_out_last
 from roteq_core.cars.pictures import read_image
+from roteq_core.cars.runs import asked_of, begun_run
 from roteq_core.config import TrainConfig
 from roteq_core.jobs import Job, Report
 from roteq_core.model import Model, make_model
@@ -22,7 +22,8 @@ from roteq_core.tables import Car
 from roteq_core.tasks.car_finder import CarFinderTask
 from roteq_core.tasks.car_scenes import CarScene, scene_from_cars
 from roteq_core.training.fine_tuning import weights_of
-from roteq_core.training.train import iter_train
+from roteq_core.training.run_folder import keep_log
+from roteq_core.training.train import Trained, iter_train
 
 TRAIN_FINDER = TrainConfig(
     steps=4000,
@@ -73,8 +74,10 @@ def iter_train_finder(
         Families of synthetic styles to validate on instead of learning from them.
     name : str
         Of the model.
-    folder, resume
-        See `iter_train`.
+    folder : path, optional
+        For checkpoints, log and curves.
+    resume : bool
+        Go on with the run in the folder, with the same images, cars and options.
     start_from : str, optional
         Name or file of a model to start from; its network is taken.
     """
@@ -82,6 +85,18 @@ def iter_train_finder(
     if start_from is not None:
         network, start = weights_of(start_from, "car-finder")
     train, held = hold_out_last(frames)
+    asked = asked_of(
+        "car-finder",
+        network,
+        config,
+        name=name,
+        data=f"{train.count} cars of {len(train.images)} images, {synthetic} synthetic "
+        "scenes",
+        synthetic=synthetic,
+        left_out=left_out,
+        start_from=start_from,
+    )
+    yield from begun_run(folder, asked, train, held, resume=resume)
     length = float(np.median([car.length for row in frames.cars for car in row]))
     scenes, checks = _scenes_of(train, length), _scenes_of(held, length)
     if synthetic:
@@ -90,19 +105,32 @@ def iter_train_finder(
         checks += yield from drawn_scenes(CHECKS, 2, list(left_out), "left-out")
     shares = {"real": 0.4, "synthetic": 0.6} if synthetic else None
     task = CarFinderTask(scenes, checks, network=network, shares=shares)
-    trained = yield from iter_train(
-        task, config, folder=folder, resume=resume, start=start
-    )
-    scores = trained.log[-1] if trained.log else {}
+    job = iter_train(task, config, folder=folder, resume=resume, start=start)
+    trained = yield from (job if folder is None else keep_log(job, folder))
+    return model_of_run(trained, asked, trained.log[-1] if trained.log else {})
+
+
+def model_of_run(
+    trained: Trained, asked: dict[str, Any], scores: dict[str, Any]
+) -> Model:
+    """Make a model of a network and what its run was asked, with its threshold.
+
+    Parameters
+    ----------
+    trained : Trained
+    asked : dict of plain values
+        See `asked_of`.
+    scores : dict
+        Of the last epoch.
+    """
     return make_model(
         [trained.network],
-        name=name,
+        name=asked["card"]["name"],
         task="car-finder",
         summary="Finds cars seen from above: centers, lengths, headings and scores.",
         pixel_unit="px",
-        data=f"{train.count} cars of {len(train.images)} images, {synthetic} synthetic "
-        "scenes",
-        training=dataclasses.asdict(config),
+        data=asked["card"]["data"],
+        training=asked["train"],
         scores=scores,
         settings=_threshold_of(scores),
     )

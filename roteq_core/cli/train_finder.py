@@ -6,12 +6,15 @@ from pathlib import Path
 
 import typer
 
-from roteq_core.cli.progress import console, follow, plain_errors, say
+from roteq_core.cli.progress import console, plain_errors, say
+from roteq_core.cli.train_run import follow_run, say_orientations
 
 
 @plain_errors
 def train_finder(
-    images: list[Path] = typer.Option(..., help="Images, or folders of images."),
+    images: list[Path] = typer.Option(
+        ..., help="An image, or a folder of images; repeat --images for more."
+    ),
     cars: Path = typer.Option(
         ..., help="Table with every car of the images, or a folder of tables."
     ),
@@ -21,8 +24,10 @@ def train_finder(
     synthetic: int = typer.Option(150, help="Drawn scenes to learn from besides."),
     seed: int = typer.Option(0, help="Same seed, same weights."),
     device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
-    folder: Path | None = typer.Option(None, help="Keep checkpoints here."),
-    resume: bool = typer.Option(False, "--resume", help="Go on from the folder."),
+    folder: Path | None = typer.Option(
+        None, help="For checkpoints, log and curves; NAME_run beside the model."
+    ),
+    resume: bool = typer.Option(False, "--resume", help="Go on with a stopped run."),
     start: str | None = typer.Option(
         None, help="A model's name or file to start from."
     ),
@@ -30,12 +35,18 @@ def train_finder(
     """Learn to find cars; what is not in the table is taken for ground.
 
     The last fifth of the images is held out, to validate and to fit the threshold.
+    Ctrl-C stops: the model so far is saved, and --resume goes on exactly.
     """
     import dataclasses
 
     from roteq_core.card import check_model_output
     from roteq_core.cars.frames import frames_from_files
-    from roteq_core.cars.train_finder import TRAIN_FINDER, iter_train_finder
+    from roteq_core.cars.train_finder import (
+        TRAIN_FINDER,
+        iter_train_finder,
+        model_of_run,
+    )
+    from roteq_core.membranes.train import run_folder_of
 
     check_model_output(output)
     count = steps or TRAIN_FINDER.steps
@@ -54,17 +65,17 @@ def train_finder(
         say(f"note: {bare} of {len(frames.images)} images have no cars: all ground")
     if doubtful:
         say(f"note: {doubtful} cars without heading or length, or rejected: unused")
+    say_orientations(frames.images)
+    run = folder or run_folder_of(output)
     job = iter_train_finder(
         frames,
         config=config,
         synthetic=synthetic,
         name=output.stem,
-        folder=folder,
+        folder=run,
         resume=resume,
         start_from=start,
     )
-    model = follow(
-        job, "train finder", lambda r: r.text if "loss" in r.values else None
-    )
+    model = follow_run(job, "train finder", run, output, model_of_run)
     model.save(output)
     console.print(f"wrote {output}: {model.card.parameters} weights", highlight=False)

@@ -41,6 +41,16 @@ IN_A_ROW = 3  # epochs
 NEAR_ZERO = 0.5  # counts as the size of a loss about or below zero, if it is smaller
 
 
+def check_options(
+    record: dict[str, Any], config: dict[str, Any], network: dict[str, Any]
+) -> None:
+    """Refuse to go on from a checkpoint of that record with other options."""
+    before = asdict(TrainConfig(**record["config"]))  # with options added since
+    check_same(before, config, but="device")
+    if "network" in record:
+        check_same(record["network"], network)
+
+
 class TrainingRun:
     """The state of one training."""
 
@@ -77,10 +87,7 @@ class TrainingRun:
         except ValueError as error:
             raise TrainingError(f"there is nothing to resume: {error}") from error
         record = found.record
-        before = asdict(TrainConfig(**record["config"]))  # with options added since
-        check_same(before, asdict(self.config), but="device")
-        if "network" in record:
-            check_same(record["network"], asdict(self.task.network))
+        check_options(record, asdict(self.config), asdict(self.task.network))
         load_weights(self.network, found.weights)
         restore_optimizer(self.optimizer, found.optimizer)
         self.average = {k: v.to(self.device) for k, v in found.average.items()}

@@ -59,8 +59,8 @@ def _check_resumable(folder: Path, asked: dict[str, Any], has_run: bool) -> None
     now = json.loads(json.dumps(asked.get("data", {})))
     if before.get("fingerprint") != now.get("fingerprint"):
         raise ValueError(
-            "a run is resumed with the data it had; images, labels or the held-out "
-            f"slices are not those of {folder}"
+            "a run is resumed with the data it had; images, labels (the table of cars) "
+            f"or what is held out are not those of {folder}"
         )
 
 
