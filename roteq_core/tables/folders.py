@@ -160,9 +160,11 @@ def _by_image(table: CarTable) -> dict[str, CarTable]:
     """Split a table by image; the keys are the images' names without ending."""
     if not table.files:
         return {"cars": table}
-    nameless = [str(row) for row, car in enumerate(table.cars, 1) if not car.file]
+    nameless = [_place_of(car) for car in table.cars if not car.file]
     if nameless:
-        raise ValueError(f"every car must name its file, got none in row {nameless[0]}")
+        raise ValueError(
+            f"every car must name its file, got none in {summarize(nameless)}"
+        )
     stems = Counter(stem_of(file) for file in table.files)
     twice = [stem for stem, count in stems.items() if count > 1]
     if twice:
@@ -183,3 +185,7 @@ def _by_image(table: CarTable) -> dict[str, CarTable]:
         )
         for file, cars in grouped.items()
     }
+
+
+def _place_of(car: Car) -> str:
+    return car.id or f"the car at x {car.cx:.0f}, y {car.cy:.0f}"

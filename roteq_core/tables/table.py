@@ -85,9 +85,9 @@ class CarTable:
     def for_image(self, name: str) -> CarTable:
         """Keep the cars of one image.
 
-        A table that names no images belongs to any. Names match as they are, else
-        without folders, else without folders and endings; where two images of the
-        table match equally well, that is an error.
+        Cars that name no image are of any. Names match as they are, else without
+        folders, else without folders and endings; where two images of the table match
+        equally well, that is an error.
 
         Parameters
         ----------
@@ -97,10 +97,11 @@ class CarTable:
         if not self.files:
             return self
         match = self._file_like(name)
-        if match is None:
-            note = f"no car is in {name}; the table names {summarize(self.files)}"
-            return replace(self, cars=(), notes=(*self.notes, note))
-        return self.with_cars(car for car in self.cars if car.file == match)
+        own = self.with_cars(car for car in self.cars if car.file in ("", match))
+        if match is not None:
+            return own
+        note = f"no car names {name}; the table names {summarize(self.files)}"
+        return replace(own, notes=(*self.notes, note))
 
     def is_of(self, name: str) -> tuple[bool, ...]:
         """Tell for each car whether it is of an image; see `for_image`.

@@ -171,3 +171,18 @@ def test_an_image_without_cars_gives_an_empty_table_and_a_note():
 
 def test_a_table_without_image_names_belongs_to_any_image():
     assert len(CarTable((Car(0, 0),)).for_image("any.png")) == 1
+
+
+@pytest.mark.parametrize("names", [("a.png", ""), ("a.png", "", "b.png"), ("", "")])
+def test_cars_that_name_no_image_are_of_any(names):
+    table = table_of(*names)
+    own = zip(table, table.is_of("a.png"), strict=True)
+    of_a = [car.file for car, is_own in own if is_own]
+    assert [car.file for car in table.for_image("a.png")] == of_a
+    assert of_a.count("") == names.count("")
+
+
+def test_an_image_that_no_car_names_has_those_without_a_name_and_a_note():
+    rest = table_of("a.png", "").for_image("z.png")
+    assert [car.cx for car in rest] == [1]
+    assert rest.notes == ("no car names z.png; the table names a.png",)

@@ -68,6 +68,12 @@ def test_cars_without_an_image_cannot_be_sorted_by_image(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_the_car_without_an_image_is_told_by_name_or_place(tmp_path):
+    cars = [*CARS, Car(1, 2, id="new-4"), Car(8, 9)]
+    with pytest.raises(ValueError, match="got none in new-4, the car at x 8, y 9"):
+        write_car_folder(TABLE.with_cars(cars), tmp_path / "out", format="csv")
+
+
 def test_images_that_would_share_a_file_are_refused(tmp_path):
     cars = (Car(1, 2, file="x/a.png"), Car(1, 2, file="y/a.png"))
     with pytest.raises(ValueError, match="different names without ending, got a"):
