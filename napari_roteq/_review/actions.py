@@ -163,10 +163,13 @@ class ReviewActions:
         return self._replace("predict", car, after)
 
     def add(self, car: Car) -> Edit:
-        """Add a car that was missed, and go to it; its id is given here."""
+        """Add a car that was missed, and go to it; its id is given here.
+
+        It gets the image that the table names, if one, and the commonest label.
+        """
         by, at = self._signature()
         new = replace(
-            car,
+            self._cars.completed(car),
             id=self._cars.new_id(),
             status=car.status or EDITED,
             reviewer=by,

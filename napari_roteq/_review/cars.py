@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
 from napari_roteq._review.edits import Change
-from roteq_core.tables import Car, CarTable
+from roteq_core.tables import REJECTED, Car, CarTable
 
 
 class ReviewedCars:
@@ -51,6 +52,14 @@ class ReviewedCars:
         """Give an id that no car has ever had here."""
         car_id = _free_id(f"new-{len(self._ever) + 1:05}", self._ever)
         return car_id
+
+    def completed(self, car: Car) -> Car:
+        """Give a new car the image that all others name, and their commonest label."""
+        files = {each.file for each in self if each.file}
+        only_file = files.pop() if len(files) == 1 else ""
+        labels = Counter(each.label for each in self if each.status != REJECTED)
+        (label, _), *_ = labels.most_common(1) or [("", 0)]
+        return replace(car, file=car.file or only_file, label=car.label or label)
 
     def apply(self, change: Change) -> None:
         """Replace, add or remove a car."""

@@ -63,12 +63,14 @@ def _by_ending(path: str) -> tuple[Any, str]:
 
 
 def named(table: CarTable, frame: Frame | None) -> CarTable:
-    """Give cars without one the name of their image, for a set of several images."""
+    """Give cars without one the name of their image, unless the table names several."""
     path = None if frame is None else path_of(frame.layer)
-    if table.files or path is None:
+    names = table.files or (() if path is None else (Path(path).name,))
+    if len(names) != 1:
         return table
-    name = Path(path).name
-    return table.with_cars(replace(car, file=name) for car in table.cars)
+    return table.with_cars(
+        replace(car, file=car.file or names[0]) for car in table.cars
+    )
 
 
 def _export_training_set(table: CarTable, folder: Path) -> tuple[Path, str]:

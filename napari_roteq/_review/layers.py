@@ -110,7 +110,7 @@ class ReviewLayers:
         self._colors = np.array(colors, float).reshape(-1, 4)
 
     def _is_here(self, car: Car) -> bool:
-        return self._file is None or car.file == self._file
+        return self._file is None or car.file in ("", self._file)
 
     def take(self, edit: Edit) -> None:
         """Note what an edit has changed; `draw` and `paint_dots` show it."""

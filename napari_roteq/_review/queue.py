@@ -206,14 +206,15 @@ class ReviewQueue(ReviewActions):
         """Put the cars in a new order, show those of some statuses, and start over.
 
         The order stays as it is until it is set again, whatever edits change. With
-        `file`, only cars of that image are on the way. See
+        `file`, only cars of that image, and those that name none, are on the way. See
         `napari_roteq._review.order.ordered`.
         """
         shown = None if statuses is None else frozenset(statuses)
         cars = {
             car.id: car
             for car in self._cars
-            if (shown is None or car.status in shown) and file in (None, car.file)
+            if (shown is None or car.status in shown)
+            and (file is None or car.file in ("", file))
         }
         self._route.set_order(ordered(cars, order, seed=seed, sample=sample), shown)
         self.moved.emit(self.current)

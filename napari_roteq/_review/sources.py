@@ -114,12 +114,12 @@ def file_in_table(table: CarTable, frame: Frame) -> str | None:
     if len(table.files) < 2:
         return None
     name = Path(path_of(frame.layer) or frame.layer.name).name
-    own = table.for_image(name)
-    if not own.cars:
+    own = table.for_image(name).files
+    if not own:
         raise ValueError(
             f"the table must name the image {name}, it names {', '.join(table.files)}"
         )
-    return own.cars[0].file
+    return own[0]
 
 
 def take_over_boxes(queue: ReviewQueue, layer: Any) -> int:

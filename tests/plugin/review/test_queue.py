@@ -511,3 +511,36 @@ def test_the_way_leads_through_one_image():
     queue.set_order("reading", file="1.png")
     assert {queue.car(i).file for i in queue.ids} == {"1.png"}
     assert len(queue.ids) == 3
+
+
+def labelled(*files_and_labels):
+    cars = (
+        machine_car(i, file=file, label=label)
+        for i, (file, label) in enumerate(files_and_labels)
+    )
+    return ReviewQueue(CarTable(tuple(cars)))
+
+
+def test_an_added_car_names_the_image_and_the_commonest_label():
+    queue = labelled(("a.png", "car"), ("a.png", "van"), ("", "car"))
+    queue.add(Car(7, 7, 40, 20))
+    assert (queue.car().file, queue.car().label) == ("a.png", "car")
+    queue.add(Car(7, 7, 40, 20, label="bus"))
+    assert queue.car().label == "bus"
+
+
+def test_an_added_car_names_no_image_that_is_not_known():
+    queue = labelled(("a.png", ""), ("b.png", ""), ("b.png", "car"))
+    queue.add(Car(7, 7, 40, 20))
+    assert (queue.car().file, queue.car().label) == ("", "")
+    queue.add(Car(7, 7, 40, 20, file="a.png"))
+    assert queue.car().file == "a.png"
+    empty = ReviewQueue(CarTable())
+    empty.add(Car(7, 7, 40, 20))
+    assert (empty.car().file, empty.car().label) == ("", "")
+
+
+def test_cars_that_name_no_image_are_reviewed_with_any():
+    queue = labelled(("a.png", ""), ("b.png", ""), ("", ""))
+    queue.set_order("reading", file="a.png")
+    assert {queue.car(car_id).file for car_id in queue.ids} == {"a.png", ""}

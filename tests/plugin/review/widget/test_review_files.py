@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 
 import pytest
 import review_scene
@@ -246,3 +247,26 @@ def test_training_set_is_what_the_trainer_reads(widget, press, tmp_path):
     assert "2 reviewed cars" in widget._panel.message.text()
     frames = frames_from_files([tmp_path / "scene.png"], tmp_path / "set")
     assert frames.count == 2
+
+
+def test_an_added_car_goes_into_the_training_set(
+    viewer, open_widget, tmp_path, press_start
+):
+    image, path = review_scene.write_scene(tmp_path)
+    cars = [replace(car, file="scene.png", label="car") for car in read_cars(path)]
+    cars[3] = replace(cars[3], file="")
+    write_cars(CarTable(cars), path)
+    viewer.open(image)
+    widget = open_widget()
+    widget._page.open_table(str(path))
+    widget._page.model.model = lambda: None
+    press_start(widget)
+    widget.review.add(Car(380, 60, 40, 18, 45.0))
+    widget.queue.accept("c03")
+    widget.export(str(tmp_path / "set"), TRAINING_SET)
+    assert widget.error is None
+    trained = read_cars(tmp_path / "set" / "scene.csv")
+    assert [(car.cx, car.file, car.label) for car in trained] == [
+        (cars[3].cx, "scene.png", "car"),
+        (380, "scene.png", "car"),
+    ]
