@@ -86,14 +86,20 @@ class TiffPlanes:
         series, plane = self._places[index]
         if series in self._stored:
             return np.asarray(self._part(series, plane))
-        page: Any = self._handle().file.series[series].pages[plane]
+        handle = self._handle()
+        page: Any = handle.file.series[series].pages[plane]
         return np.asarray(page.asarray())
 
     def __reduce__(self) -> tuple[type[TiffPlanes], tuple[Path]]:
         return TiffPlanes, (self._path,)
 
     def _handle(self) -> _Handle:
-        """Give the handle of this thread; a fork shares the place in an open file."""
+        """Give the handle of this thread; a fork shares the place in an open file.
+
+        One plane needs no file that stays open: folders hold thousands of such files.
+        """
+        if len(self._places) == 1:
+            return _Handle(self._path)
         handle: _Handle | None = getattr(self._open, "handle", None)
         if handle is None or handle.process != os.getpid():
             handle = self._open.handle = _Handle(self._path)
@@ -110,7 +116,8 @@ class TiffPlanes:
         """Read a plane of a page that holds several, and no other."""
         stored = self._stored[series]
         if stored is None:
-            stored = self._handle().array(series)
+            handle = self._handle()
+            stored = handle.array(series)
         lead = stored.shape[: stored.ndim - len(self.shape) + 1]
         return stored[np.unravel_index(plane, lead)]
 

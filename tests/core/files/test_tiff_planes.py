@@ -4,8 +4,10 @@ import multiprocessing
 import pickle
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 import tifffile
 
@@ -103,3 +105,11 @@ def test_volume_that_was_read_can_be_pickled(tmp_path, write):
     again = pickle.loads(pickle.dumps(volume))
     assert again.shape == volume.shape
     assert (again.read() == truth).all()
+
+
+def test_files_of_one_plane_do_not_stay_open(tmp_path):
+    folder(tmp_path / "a")
+    volume = open_volume(tmp_path / "a")
+    assert (volume.read() == BIG).all()
+    names = [Path(file.path).parent.name for file in psutil.Process().open_files()]
+    assert "a" not in names
