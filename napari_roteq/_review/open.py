@@ -17,6 +17,7 @@ from napari_roteq._review.frame import Frame
 from napari_roteq._review.gestures import Gestures, Stroke, Tool, missed_car
 from napari_roteq._review.keys import TURNS
 from napari_roteq._review.layers import Place, ReviewLayers
+from napari_roteq._review.order import spell_end
 from napari_roteq._review.predict import HeadingAsker
 from napari_roteq._review.queue import ReviewQueue
 from napari_roteq._review.view import Follow, area_in_view, look_at
@@ -109,7 +110,7 @@ class OpenReview(QObject):
             if getattr(queue, command)() is None:
                 self.told.emit(f"There is nothing to {command}.")
         elif command in ("next", "previous"):
-            self._go(command)
+            self._go(command, around=command == "next")
         elif queue.current is None:
             self.told.emit("No car is left in this order: choose another one.")
         elif command in TURNS:
@@ -140,13 +141,16 @@ class OpenReview(QObject):
     def _predict(self) -> None:
         self._ask(self.queue.car())
 
-    def _go(self, way: str) -> None:
-        if getattr(self.queue, way)() is None:
+    def _go(self, way: str, *, around: bool = False) -> None:
+        if getattr(self.queue, way)() is not None:
+            return
+        skipped = self.queue.skipped
+        if around and skipped:
+            self.queue.go_to(skipped[0])
+            self.told.emit("Back at the first car that is left in this order.")
+        else:
             left = self.queue.stats().left
-            end = "last" if way == "next" else "first"
-            self.told.emit(
-                f"This is the {end} car in this order; {left} of the table are left."
-            )
+            self.told.emit(spell_end(way, len(skipped), left))
 
     def set_heading(self, degrees: float) -> None:
         """Give the current car a heading that was typed."""

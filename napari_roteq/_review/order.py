@@ -87,6 +87,19 @@ def _reading(cars: Mapping[str, Car]) -> list[str]:
     )
 
 
+def spell_end(way: str, in_order: int, in_table: int) -> str:
+    """Say that an order ends here, and how many cars nobody has reviewed yet."""
+    if way == "next" and in_order:
+        verb = "is" if in_order == 1 else "are"
+        return (
+            f"This is the last car in this order; {in_order} before it {verb} left: "
+            "“Next” goes there."
+        )
+    end = "last" if way == "next" else "first"
+    verb = "is" if in_table == 1 else "are"
+    return f"This is the {end} car in this order; {in_table} of the table {verb} left."
+
+
 class Route:
     """The way through the cars: an order that stays as it is while one works.
 
@@ -147,9 +160,12 @@ class Route:
         return None
 
     def go_to(self, car_id: str) -> None:
-        """Go to a car, wherever it is; one that was not on the way is put here."""
+        """Go to a car, wherever it is.
+
+        One that was not on the way is put before the car one is at, which comes next.
+        """
         if car_id not in self._stops:
-            self._stops.insert(min(self._at + 1, len(self._stops)), car_id)
+            self._stops.insert(self._at, car_id)
         self._at = self._stops.index(car_id)
 
     def leave_deleted(self) -> None:

@@ -6,6 +6,7 @@ draws what `changed` tells it and asks for `car`, `table` and `stats`.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -23,7 +24,7 @@ from napari_roteq._review.recovery import (
     resume,
 )
 from napari_roteq._review.stats import ReviewStats
-from roteq_core.tables import CarTable, Format, read_cars, write_cars
+from roteq_core.tables import REVIEWED, CarTable, Format, read_cars, write_cars
 
 
 def utc_now() -> datetime:
@@ -193,6 +194,12 @@ class ReviewQueue(ReviewActions):
     def ids(self) -> list[str]:
         """The ids to be seen, in order."""
         return self._route.ids
+
+    @property
+    def skipped(self) -> list[str]:
+        """The ids in the order that were passed without a decision, in order."""
+        ids = itertools.takewhile(lambda car_id: car_id != self.current, self.ids)
+        return [car_id for car_id in ids if self.car(car_id).status not in REVIEWED]
 
     def set_order(
         self,

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
+from napari_roteq._review.order import spell_end
 from napari_roteq._review.queue import ReviewQueue
 from roteq_core.tables import (
     ACCEPTED,
@@ -544,3 +545,28 @@ def test_cars_that_name_no_image_are_reviewed_with_any():
     queue = labelled(("a.png", ""), ("b.png", ""), ("", ""))
     queue.set_order("reading", file="a.png")
     assert {queue.car(car_id).file for car_id in queue.ids} == {"a.png", ""}
+
+
+def test_after_an_added_car_comes_the_one_that_was_left_for_it(queue):
+    first, second = queue.ids[:2]
+    queue.next()
+    queue.add(Car(7, 7, 40, 20))
+    added = queue.current
+    assert queue.ids[:3] == [first, added, second]
+    queue.accept(second)
+    assert queue.next() == second
+    queue.previous()
+    queue.undo()
+    queue.undo()
+    assert queue.current == second
+
+
+def test_the_end_of_an_order_tells_what_was_skipped(queue):
+    first, second, _, last = queue.ids
+    queue.accept(second)
+    queue.go_to(last)
+    assert queue.skipped == [first, queue.ids[2]]
+    assert "2 before it are left: “Next”" in spell_end("next", 2, 5)
+    assert "1 before it is left: “Next”" in spell_end("next", 1, 5)
+    assert "last car in this order; 5 of the table are" in spell_end("next", 0, 5)
+    assert "first car in this order; 1 of the table is" in spell_end("previous", 3, 1)

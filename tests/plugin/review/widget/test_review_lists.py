@@ -38,6 +38,25 @@ def test_order_and_filter(widget, press):
     assert queue.current == queue.ids[3]
 
 
+def test_next_at_the_end_goes_to_what_was_skipped(widget, press):
+    queue, message = widget.queue, widget._panel.message
+    skipped, last = queue.ids[4], queue.ids[-1]
+    for car_id in queue.ids[:-1]:
+        if car_id != skipped:
+            queue.accept(car_id)
+    queue.go_to(last)
+    press("Space")
+    assert queue.current == last
+    assert "1 before it is left: “Next” goes there" in message.text()
+    press("N")
+    assert queue.current == skipped
+    press("Space", "N", "N")
+    queue.go_to(last)
+    press("N")
+    assert queue.current == last
+    assert "0 of the table are left" in message.text()
+
+
 def test_second_reviewer_is_compared_and_disagreements_are_gone_to(
     widget, press, tmp_path
 ):
