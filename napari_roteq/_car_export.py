@@ -15,6 +15,28 @@ FORMATS: dict[str, tuple[Format, str]] = {
     "VOC, labelImg2 (*.xml)": ("voc-labelimg2", ".xml"),
     "VOC, roLabelImg (*.xml)": ("voc-rolabelimg", ".xml"),
 }
+_OTHER_ENDINGS = {".tsv": ".csv", ".json": ".geojson"}
+
+
+def chosen_file(path: str, chosen: str = "") -> tuple[Path, Format | None]:
+    """Give the file that is meant, and its format; None if neither tells it.
+
+    A known ending that was typed counts. What was chosen decides between formats that
+    share it, and where there is none.
+
+    Parameters
+    ----------
+    path : str
+        As typed; an ending is added if there is none.
+    chosen : str
+        One of `FORMATS`, or nothing.
+    """
+    wished, ending = FORMATS.get(chosen, (None, ".csv"))
+    file = Path(path) if Path(path).suffix else Path(path + ending)
+    suffix = file.suffix.lower()
+    known = _OTHER_ENDINGS.get(suffix, suffix)
+    sharing = [kind for kind, each in FORMATS.values() if each == known]
+    return file, wished if wished in sharing or not sharing else sharing[0]
 
 
 def save_cars(
@@ -28,14 +50,11 @@ def save_cars(
     path : str
         Where; the ending of the format is added if there is none.
     chosen : str
-        One of `FORMATS`; otherwise the ending tells, and `.txt` is DOTA.
+        One of `FORMATS`; see `chosen_file`.
     size : (int, int), optional
         Height and width of the image, for YOLO-OBB.
     """
-    kind, ending = FORMATS.get(chosen, (None, ".csv"))
-    file = Path(path) if Path(path).suffix else Path(path + ending)
-    if kind is None and file.suffix.lower() == ".txt":
-        kind = "dota"
+    file, kind = chosen_file(path, chosen)
     image_size = None if size is None else (size[0], size[1])
     write_cars(table, file, format=kind, image_size=image_size)
     return file

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from napari_roteq._car_export import FORMATS
+from napari_roteq._car_export import FORMATS, chosen_file
 from napari_roteq._review.frame import Frame
 from napari_roteq._segment.source import path_of
 from roteq_core.tables import (
@@ -22,7 +21,11 @@ FILTERS = (*FORMATS, TRAINING_SET)
 
 
 def export_review(
-    table: CarTable, path: str, chosen: str, frame: Frame | None
+    table: CarTable,
+    path: str,
+    chosen: str,
+    frame: Frame | None,
+    own: Path | None = None,
 ) -> tuple[Path, str]:
     """Write reviewed cars; rejected ones are left out.
 
@@ -33,9 +36,11 @@ def export_review(
     path : str
         A file, or the folder of a training set.
     chosen : str
-        One of `FILTERS`; otherwise the ending tells.
+        One of `FILTERS`; a known ending comes first, see `chosen_file`.
     frame : Frame, optional
         The image, for its size and its name.
+    own : Path, optional
+        The table under review, which is not overwritten.
 
     Returns
     -------
@@ -45,21 +50,48 @@ def export_review(
         What to tell the user.
     """
     if chosen == TRAINING_SET:
-        return _export_training_set(named(table, frame), Path(path))
-    kind, ending = FORMATS.get(chosen) or _by_ending(path)
-    file = Path(path) if Path(path).suffix else Path(path + ending)
+        table = named(table, frame)
+        check_not_own(Path(path), ".csv", table, own)
+        return _export_training_set(table, Path(path))
+    file, kind = chosen_file(path, chosen)
+    if kind is None:
+        raise ValueError(
+            f"the ending must be that of a known format, got {file.suffix!r}"
+        )
+    check_not_own(file, file.suffix, table, own)
     size = None if frame is None else frame.size
     written = export_cars(table, file, format=kind, image_sizes=size)
     kept = len(table.without_rejected())
     return written[0], f"Exported {kept} cars as {file.name}."
 
 
-def _by_ending(path: str) -> tuple[Any, str]:
-    suffix = Path(path).suffix.lower() or ".csv"
-    for kind, ending in FORMATS.values():
-        if ending == suffix:
-            return kind, ending
-    raise ValueError(f"the ending must be that of a known format, got {suffix!r}")
+def check_not_own(
+    path: Path, ending: str, table: CarTable, own: Path | None = None
+) -> None:
+    """Refuse to write over the table under review, or the files beside it.
+
+    Parameters
+    ----------
+    path : Path
+        A file, or a folder of a file for each image.
+    ending : str
+        Of the files in such a folder.
+    table : CarTable
+        What is to be written.
+    own : Path, optional
+        The table under review.
+    """
+    if own is None:
+        return
+    inside = [path / f"{Path(name).stem}{ending}" for name in table.files or ("cars",)]
+    for target in (path, *inside):
+        if target.exists() and target.samefile(own):
+            raise ValueError(f"{target.name}: that is the table under review: use Save")
+        is_beside = target.resolve().parent == own.resolve().parent
+        if is_beside and target.name.startswith(f"{own.name}."):
+            raise ValueError(
+                f"{target.name} belongs to the table under review: choose another name"
+            )
 
 
 def named(table: CarTable, frame: Frame | None) -> CarTable:

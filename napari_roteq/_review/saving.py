@@ -112,8 +112,9 @@ class ReviewSaver:
         review = self._review()
         if review is None:
             return
+        queue, frame = review.queue, review.frame
         try:
-            _, text = export_review(review.queue.table, path, chosen, review.frame)
+            _, text = export_review(queue.table, path, chosen, frame, queue.path)
         except (ValueError, OSError) as error:
             self._on_error(explain_exception(error))
             return

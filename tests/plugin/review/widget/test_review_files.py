@@ -123,6 +123,16 @@ def test_file_changed_on_disk_is_not_overwritten_without_asking(
     assert len(read_cars(copy)) == 20
 
 
+def test_review_is_not_exported_over_its_own_table(scene, widget, press):
+    press("X")
+    assert widget.save()
+    widget.export(str(scene), "CSV (*.csv)")
+    assert "cars.csv: that is the table under review" in widget.error.sentence
+    assert len(read_cars(scene)) == 20
+    press("Space")
+    assert widget.save()
+
+
 def test_finishing_keeps_unsaved_actions_for_later(viewer, scene, widget, press):
     first = widget.queue.current
     press("F")
