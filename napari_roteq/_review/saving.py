@@ -73,8 +73,7 @@ class ReviewSaver:
             "Save as …": self._on_save_as,
             "Cancel": lambda: None,
         }
-        sentence = f"{text[0].upper()}{text[1:]}. Nothing was saved."
-        self._panel.question.ask(sentence, answers)
+        self._panel.question.ask(f"The file {text}. Nothing was saved.", answers)
 
     def _on_save_as(self) -> None:
         review = self._review()

@@ -106,7 +106,7 @@ def test_file_changed_on_disk_is_not_overwritten_without_asking(
     write_cars(theirs, scene)
     widget._panel.save.click()
     question = widget._panel.question
-    assert "has changed on disk" in question.text
+    assert question.text.startswith("The file cars.csv has changed on disk")
     assert len(read_cars(scene)) == 1
     question.buttons["Cancel"].click()
     assert not question.isVisible()
