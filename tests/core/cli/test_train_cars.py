@@ -1,4 +1,4 @@
-"""Runs of `roteq train cars` and `train finder`, and what these and `reproduce` refuse."""
+"""Runs of `roteq train cars` and `train finder`; what these and others refuse."""
 
 from __future__ import annotations
 
