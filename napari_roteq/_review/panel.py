@@ -155,6 +155,10 @@ class ReviewPanel(QWidget):
         tip = "Heading: 0° is up, 90° right. Enter sets it; key to type"
         self.heading.setToolTip(f"{tip}: {keys['type']}")
 
+    def set_several(self, is_several: bool) -> None:
+        """Say whether the table is of more images than the one under review."""
+        self.progress.set_several(is_several)
+
     def show_tool(self, tool: str) -> None:
         """Show what the mouse does."""
         for name in _TOOLS:
@@ -166,9 +170,12 @@ class ReviewPanel(QWidget):
         place, count = self.queue.place_of(queue.current)
         name = "" if queue.path is None else queue.path.name
         star = "" if queue.is_saved else " *"
-        self.title.setText(f"<b>{place}</b> of {count}{star}")
+        here, whole = (
+            (" here", ", all images") if self.progress.is_of_several else ("", "")
+        )
+        self.title.setText(f"<b>{place}</b> of {count}{here}{star}")
         self.title.setToolTip(f"{queue.path}{' (not saved yet)' if star else ''}")
-        self.bar.setFormat(f"{name}: %v of %m done")
+        self.bar.setFormat(f"{name}{whole}: %v of %m done")
         self.buttons["undo"].setEnabled(queue.can_undo)
         self.buttons["redo"].setEnabled(queue.can_redo)
 

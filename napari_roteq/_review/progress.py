@@ -40,18 +40,28 @@ class ProgressView(QWidget):
 
     def __init__(self, viewer: Any) -> None:
         super().__init__()
+        self.is_of_several = False  # whether the table is of several images
         self.numbers = QLabel()
         self.numbers.setWordWrap(True)
+        self.caption = QLabel("Headings in all images:")
+        self.caption.hide()
         self.rose = RosePlot(viewer)
         self.rose.setToolTip("Headings round the compass; rejected cars do not count")
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 4, 0, 0)
         layout.addWidget(self.numbers)
+        layout.addWidget(self.caption)
         layout.addWidget(self.rose, stretch=1)
+
+    def set_several(self, is_several: bool) -> None:
+        """Say whether numbers and rose are of more images than the one in view."""
+        self.is_of_several = is_several
+        self.caption.setVisible(is_several)
 
     def show_stats(self, stats: ReviewStats) -> None:
         """Show the numbers."""
-        self.numbers.setText(spell_stats(stats))
+        whose = "All images: " if self.is_of_several else ""
+        self.numbers.setText(whose + spell_stats(stats))
 
     def show_cars(self, cars: Iterable[Car]) -> None:
         """Show the headings of cars; slow for thousands, so not at every step."""

@@ -148,6 +148,7 @@ class ReviewWidget(DockWidget):
             self._viewer, queue, frame, model=self._model, file=file, parent=self
         )
         self._listen(self._review)
+        self._panel.set_several(file is not None)
         self._panel.tell("")
         self._stack.setCurrentWidget(self._panel)
         self._bind_keys()

@@ -1,6 +1,7 @@
 """The order of cars, a second reviewer, many cars, and what cannot be reviewed."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from review_scene import settle
 from roteq_core.tables import (
     Car,
     CarTable,
+    read_cars,
     write_cars,
 )
 
@@ -137,6 +139,29 @@ def test_table_of_other_images_is_refused(viewer, open_widget, tmp_path):
     widget._page.start.click()
     assert "must name the image scene.png" in widget.error.sentence
     assert widget.review is None
+
+
+def test_counts_of_all_images_say_so(viewer, open_widget, tmp_path, press_start):
+    image, path = review_scene.write_scene(tmp_path)
+    here = [replace(car, file="scene.png") for car in read_cars(path)]
+    elsewhere = [replace(car, file="b.png", id=f"b{car.id}") for car in here[:5]]
+    viewer.open(image)
+    widget = open_widget()
+    panel = widget._panel
+    for cars, title, bar in (
+        ([*here, *elsewhere], "1</b> of 20 here", "cars.csv, all images: %v of %m"),
+        (here, "1</b> of 20", "cars.csv: %v of %m"),
+    ):
+        write_cars(CarTable(tuple(cars)), path)
+        widget._page.open_table(str(path))
+        press_start(widget)
+        assert panel.title.text().endswith(title)
+        assert panel.bar.format().startswith(bar)
+        assert panel.bar.maximum() == len(cars)
+        is_labelled = len(cars) > len(here)
+        assert panel.progress.numbers.text().startswith("All images: ") == is_labelled
+        assert panel.progress.caption.isHidden() != is_labelled
+        widget.close_review()
 
 
 def test_heading_without_a_direction_is_explained(
