@@ -242,6 +242,7 @@ class ReviewWidget(DockWidget):
         for layer in self._hidden:
             layer.visible = True
         self._hidden = []
+        self._page.show_error("")
         self._stack.setCurrentWidget(self._page)
         self._page.look_for_unfinished()
 

@@ -177,3 +177,5 @@ def test_heading_without_a_direction_is_explained(
     widget.run("accept")
     assert "no heading yet" in widget.error.sentence
     assert widget.queue.stats().done == 0
+    widget.finish()
+    assert widget._page.error.text() == ""  # it was of a car, not of what to start
