@@ -53,9 +53,9 @@ def train_cars(
         iter_train_cars,
         model_of_run,
     )
-    from roteq_core.membranes.train import run_folder_of
     from roteq_core.net_config import CAR_NETS
     from roteq_core.training.presets import car_preset
+    from roteq_core.training.run_folder import run_folder_of
 
     check_model_output(output)
     if network is not None and network not in CAR_NETS:

@@ -46,7 +46,7 @@ def train_finder(
         iter_train_finder,
         model_of_run,
     )
-    from roteq_core.membranes.train import run_folder_of
+    from roteq_core.training.run_folder import run_folder_of
 
     check_model_output(output)
     count = steps or TRAIN_FINDER.steps

@@ -66,12 +66,9 @@ def membranes(
     from roteq_core.card_text import CardText
     from roteq_core.files.volumes import open_volume
     from roteq_core.membranes.examples import read_examples
-    from roteq_core.membranes.train import (
-        iter_train_membranes,
-        run_folder_of,
-        save_unfinished,
-    )
+    from roteq_core.membranes.train import iter_train_membranes, save_unfinished
     from roteq_core.training.presets import membrane_preset
+    from roteq_core.training.run_folder import run_folder_of
 
     if start_from is not None and width is not None:
         _check_width(start_from, width)

@@ -27,7 +27,12 @@ from roteq_core.net_config import (
 )
 from roteq_core.tasks.membranes import MembraneTask, predict_plane
 from roteq_core.training.fine_tuning import weights_of
-from roteq_core.training.run_folder import keep_log, read_run, start_run
+from roteq_core.training.run_folder import (
+    keep_log,
+    read_run,
+    run_folder_of,
+    start_run,
+)
 from roteq_core.training.train import Trained, iter_train, load_trained
 
 _SCORES = ("v_rand", "v_info", "direction_deg", "pixels_right")
@@ -95,12 +100,6 @@ def _check_network(network: Any, start_from: Path | str) -> None:
             f"a training starts from a network with turning filters, such as "
             f"membranes; {start_from} is a {type(network).__name__}"
         )
-
-
-def run_folder_of(output: Path | str) -> Path:
-    """Where the run of a model goes unless told otherwise."""
-    output = Path(output)
-    return output.with_name(f"{output.stem}_run")
 
 
 def save_unfinished(folder: Path | str, output: Path | str) -> Path:

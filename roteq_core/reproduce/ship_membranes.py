@@ -13,7 +13,7 @@ from roteq_core.jobs import Job
 from roteq_core.membranes.evaluate import iter_score_model, iter_structure_tensor
 from roteq_core.membranes.examples import MembraneExamples
 from roteq_core.membranes.robustness import DEGRADATIONS, Degradation, iter_robustness
-from roteq_core.membranes.train import iter_train_membranes, run_folder_of
+from roteq_core.membranes.train import iter_train_membranes
 from roteq_core.model import Model, combine_models, load_model, with_card
 from roteq_core.net_config import MembraneNetConfig
 from roteq_core.reproduce.isbi import (
@@ -23,7 +23,7 @@ from roteq_core.reproduce.isbi import (
     read_isbi,
 )
 from roteq_core.training.presets import MEMBRANE_PRESETS
-from roteq_core.training.run_folder import LAST
+from roteq_core.training.run_folder import LAST, run_folder_of
 
 SINGLE, ENSEMBLE = "membranes", "membranes-ensemble"
 _FIRST = replace(MEMBRANE_PRESETS["best"].train, patience=0, freeze=0.0, sharp=False)

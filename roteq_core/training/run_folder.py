@@ -27,6 +27,12 @@ Result = TypeVar("Result")
 RUN, LOG, CURVES, LAST = "run.json", "log.csv", "curves.png", "last.safetensors"
 
 
+def run_folder_of(output: Path | str) -> Path:
+    """Where the run of a model goes unless told otherwise."""
+    output = Path(output)
+    return output.with_name(f"{output.stem}_run")
+
+
 def start_run(folder: Path | str, asked: dict[str, Any], *, resume: bool) -> None:
     """Write down what a run is asked, or see that it is asked the same again.
 
