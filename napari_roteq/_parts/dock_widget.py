@@ -8,6 +8,7 @@ from qtpy.QtWidgets import QWidget
 
 from napari_roteq import _worker_process
 from napari_roteq._errors import JobError
+from napari_roteq._parts.canvas_guard import CanvasGuard
 from napari_roteq._parts.job_bar import JobBar
 from napari_roteq._session import Session
 from napari_roteq._settings import read_settings
@@ -28,6 +29,7 @@ class DockWidget(QWidget):
         super().__init__()
         self._viewer = napari_viewer
         self._session = session or Session.of(napari_viewer)
+        self._guard = CanvasGuard(self, napari_viewer)
 
 
 class JobWidget(DockWidget):

@@ -21,7 +21,6 @@ from napari_roteq._review.begin import (
     recover,
     write_back,
 )
-from napari_roteq._review.canvas import CanvasGuard
 from napari_roteq._review.frame import Frame
 from napari_roteq._review.keys import KeyBinder, read_keys
 from napari_roteq._review.open import OpenReview
@@ -48,7 +47,6 @@ class ReviewWidget(DockWidget):
         self._page = StartPage(napari_viewer, self._session)
         self._panel = ReviewPanel(napari_viewer)
         self._keys = KeyBinder(napari_viewer, self.run)
-        self._guard = CanvasGuard(self, napari_viewer)
         self._saver = ReviewSaver(
             self._panel, lambda: self._review, self._show_car, self._fail
         )
