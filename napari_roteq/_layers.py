@@ -13,6 +13,7 @@ import numpy.typing as npt
 from napari.layers import Layer
 from napari.utils.colormaps import Colormap, ensure_colormap
 
+from napari_roteq._car_doubt import expected_error_deg
 from napari_roteq._colors import CYCLIC_NAME, cyclic_colors
 from napari_roteq._detail import Thinned
 from napari_roteq._images import Index
@@ -294,7 +295,7 @@ def _edge_colors(column: str, top: float) -> dict[str, Any]:
 
 def _car_color(color_by: ColorBy) -> tuple[str, float]:
     if color_by == "uncertainty":
-        return "heading_sd_deg", 45.0
+        return "expected_error_deg", 30.0
     return "drawn_cw_from_up_deg", 360.0
 
 
@@ -304,6 +305,8 @@ def _car_features(cars: Sequence[Car], drawn: Sequence[int]) -> dict[str, np.nda
         name: np.array([_number(getattr(cars[i], name)) for i in drawn], float)
         for name in (*numbers, "p_flip", "score")
     }
+    feared = np.array([expected_error_deg(cars[i]) for i in drawn], float)
+    features["expected_error_deg"] = np.where(np.isinf(feared), np.nan, feared)
     for name in ("id", "status", "label"):
         features[name] = np.array([getattr(cars[i], name) for i in drawn], object)
     return {"car": np.array(drawn, int), **features}

@@ -113,7 +113,7 @@ class HeadingForm(QWidget):
             self.start: "Tell where every car points; a second run updates the same "
             "layers",
             self.color_by: "What the colors of boxes and arrows say; uncertainty is "
-            "the standard deviation, from 0° to 45°",
+            "the error to be feared, a swapped front included, from 0° to 30°",
             self.table: "Choose rows to see the cars, or boxes to see their rows; "
             "click a column's title to sort",
             self.rose: "Headings round the compass, their circular mean and resultant "

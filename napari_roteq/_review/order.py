@@ -9,26 +9,13 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from napari_roteq._car_doubt import expected_error_deg
 from roteq_core import angles
 from roteq_core.tables import Car
 
 Order = Literal["uncertain", "disagreement", "reading", "random"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 _ROW_HEIGHT = 50.0  # pixels, where no car has a length
-
-
-def expected_error_deg(car: Car) -> float:
-    """Give the error to be feared: 180° if flipped, else that of a normal distribution.
-
-    NaN where the car does not tell how sure it is; infinity without a heading.
-    """
-    if car.heading_cw_from_up_deg is None:
-        return math.inf
-    if car.heading_sd_deg is None and car.p_flip is None:
-        return math.nan
-    flip = car.p_flip or 0.0
-    spread = min(car.heading_sd_deg or 0.0, 180.0) * math.sqrt(2 / math.pi)
-    return flip * 180.0 + (1 - flip) * spread
 
 
 def ordered(

@@ -162,6 +162,15 @@ def test_a_car_of_unknown_uncertainty_is_gray_not_invisible():
         assert np.ptp(layer.edge_color[1, :3]) == pytest.approx(0)
 
 
+def test_a_front_in_doubt_is_as_uncertain_as_a_wide_spread():
+    known = {"length": 9, "width": 4, "heading_cw_from_up_deg": 0}
+    doubts = [(2.0, 0.0), (2.0, 0.5), (60.0, 0.0)]
+    cars = [Car(9, 9, heading_sd_deg=sd, p_flip=p, **known) for sd, p in doubts]
+    colors = created(arrows_layer(cars, name="cars", color_by="uncertainty")).edge_color
+    np.testing.assert_allclose(colors[1], colors[2])
+    assert np.abs(colors[0] - colors[1]).max() > 0.3
+
+
 @pytest.mark.parametrize("make", [boxes_layer, arrows_layer])
 @pytest.mark.parametrize("index", [(), (4,)])
 def test_no_cars_make_an_empty_layer(make, index):

@@ -20,7 +20,7 @@ from roteq_core.tables import (
 
 def test_order_and_filter(widget, press):
     panel, queue = widget._panel, widget.queue
-    from napari_roteq._review.order import expected_error_deg
+    from napari_roteq._car_doubt import expected_error_deg
 
     errors = [expected_error_deg(queue.car(i)) for i in queue.ids]
     assert errors == sorted(errors, reverse=True)
