@@ -44,6 +44,11 @@ _ADVICE = (
         "The image and the model do not fit together. Check the number of channels "
         "of the layer against the model's card.",
     ),
+    (
+        r"truth must have 0 and at least one other value",
+        "The truth shows one value only. Choose a layer in which cells are numbered "
+        "with 0 between them, or membranes differ from cells.",
+    ),
 )
 # These already name the rule and the value received, or the file.
 _SPEAK_FOR_THEMSELVES = {

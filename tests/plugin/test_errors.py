@@ -25,6 +25,12 @@ from napari_roteq._errors import JobError, explain, explain_death, explain_excep
             "No model at x.safetensors.",
         ),
         ("ModelFileError", "format 9 is newer than this program.", "Format 9 is newer"),
+        (
+            "ValueError",
+            "the truth must have 0 and at least one other value, got [0]: give "
+            "truth_kind='labels', 'membranes' or 'cells'",
+            "shows one value only",
+        ),
         ("ValueError", "ad.csv has changed", "ad.csv has changed."),
         ("ValueError", "--tile must be 1", "--tile must be 1."),
         ("KeyError", "'z'", "report them"),
